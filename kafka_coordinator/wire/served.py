@@ -27,6 +27,7 @@ from kafka_coordinator.wire.conversation import KafkaConversation
 from kafka_coordinator.wire.names import Names
 from kafka_coordinator.wire.node import ServedBroker
 from kafka_coordinator.wire.records.storage import Storage
+from kafka_coordinator.wire.share_records import ExpireLocks, Hidden, hidden
 from kafka_coordinator.wire.state import CONTROLLER, BrokerAddress, BrokerState, ServerSettings, connection_of
 from protocols.engine.nodes import at_port
 from protocols.engine.sockets import Sockets
@@ -224,6 +225,19 @@ class Operations:
                     process.set_timer(session_timer(group, member_id), cluster.world.tell_time())
                     return
         raise UserError(f"group {group!r} has no member {member!r}")
+
+    # Share groups.
+
+    def hidden(self, group: str) -> list[Hidden]:
+        """Records that members of a share group have acquired, and that nobody else gets now."""
+        states = [state for name, state in self.cluster.states.items() if self.cluster.world.is_running(name)]
+        return sorted([each for state in states for each in hidden(state, group)])
+
+    def expire_locks(self, group: str) -> None:
+        """The locks of all these end now, as if their time were over."""
+        for name in self.cluster.brokers:
+            if self.cluster.world.is_running(name):
+                self.cluster.world.command(name, ExpireLocks(group))
 
     def _running(self, broker: str) -> None:
         if broker not in self.cluster.brokers:

@@ -80,7 +80,8 @@ def _write_describe(
     item, core = part(kind, "groups"), asked.state.broker.coordinator.core
     members = part(item, "members")
     groups = []
-    for group, answer in zip(body.group_ids, answers, strict=True):
+    # Groups without an id come first.
+    for group, answer in sorted(zip(body.group_ids, answers, strict=True), key=lambda each: bool(each[0])):
         rows = [
             make(
                 members,
@@ -136,19 +137,21 @@ def _write_alter(
             topic_id=asked.state.topic_ids.get(topic, NO_ID),
             partitions=tuple([_failed(row, errors[topic, number], partition_index=number) for number in numbers]),
         )
-        for topic, numbers in by_topic(errors)
+        for topic, numbers in sorted(by_topic(errors), key=lambda each: each[0] in asked.state.topic_ids)
     ]
-    return _failed(kind, answer.error, throttle_time=NO_THROTTLE, responses=tuple(topics))
+    return _failed(kind, answer.error, answer.error_message, throttle_time=NO_THROTTLE, responses=tuple(topics))
 
 
-def _failed(kind: Kind, error: str, **more: object) -> Entity:
-    return make(kind, error_code=code(error), error_message=None if error == NONE else TEXTS.get(error), **more)
+def _failed(kind: Kind, error: str, text: str | None = None, **more: object) -> Entity:
+    """``text``: what is told beside the error; None: what Kafka tells of every such error."""
+    message = None if error == NONE else text or TEXTS.get(error)
+    return make(kind, error_code=code(error), error_message=message, **more)
 
 
 TEXTS: Final[Mapping[str, str]] = {
     "UNKNOWN_TOPIC_OR_PARTITION": "This server does not host this topic-partition.",
     "NON_EMPTY_GROUP": "The group is not empty.",
-    "GROUP_ID_NOT_FOUND": "The group id does not exist.",
+    "INVALID_GROUP_ID": "The group id is invalid.",
     "NOT_COORDINATOR": "This is not the correct coordinator.",
 }
 """Kafka's default texts of errors."""
@@ -168,7 +171,7 @@ def _write_forget(
     (answer,) = answers
     item, ids = part(kind, "responses"), asked.state.topic_ids
     topics = [_failed(item, error, topic_name=topic, topic_id=ids.get(topic, NO_ID)) for topic, error in answer.errors]
-    return _failed(kind, answer.error, throttle_time=NO_THROTTLE, responses=tuple(topics))
+    return _failed(kind, answer.error, answer.error_message, throttle_time=NO_THROTTLE, responses=tuple(topics))
 
 
 TRANSLATIONS: Final[Mapping[int, Translation]] = {

@@ -6,6 +6,7 @@ In Kafka `KafkaApis.handleShareFetchRequest` and `handleShareAcknowledgeRequest`
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import timedelta
+from math import inf
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, cast
 from uuid import UUID
 
@@ -44,7 +45,14 @@ if TYPE_CHECKING:
     from kio.schema.share_acknowledge.v2.request import ShareAcknowledgeRequest
     from kio.schema.share_fetch.v2.request import ShareFetchRequest
 
-REQUESTS: Final = (ShareFetch, ShareAcknowledge)
+
+class ExpireLocks(NamedTuple):
+    """A command: the locks of all records that members of the group have acquired end now."""
+
+    group: str
+
+
+REQUESTS: Final = (ShareFetch, ShareAcknowledge, ExpireLocks)
 TIMERS: Final = (LOCK, RECORDS, WAIT)
 _TYPES: Final = ("GAP", "ACCEPT", "RELEASE", "REJECT", "RENEW")
 _NO_TYPE: Final = "unknown"
@@ -104,8 +112,16 @@ def _call(state: BrokerState, now: Time, out: Outbox) -> Call:
     return Call(now, BrokerLogs(state), out)
 
 
-def receive(state: BrokerState, now: Time, sender: str, request: ShareFetch | ShareAcknowledge, out: Outbox) -> None:
-    requests.receive(state.share, _call(state, now, out), sender, request)
+def receive(
+    state: BrokerState, now: Time, sender: str, request: ShareFetch | ShareAcknowledge | ExpireLocks, out: Outbox
+) -> None:
+    call = _call(state, now, out)
+    if not isinstance(request, ExpireLocks):
+        requests.receive(state.share, call, sender, request)
+        return
+    for group, partition in list(state.share.shares):
+        if group == request.group:
+            fetching.locks_ended(state.share, call, group, partition, inf)
 
 
 def timeout(state: BrokerState, now: Time, timer: TimerName, out: Outbox) -> None:
@@ -151,13 +167,6 @@ def hidden(state: BrokerState, group: str) -> list[Hidden]:
                     member = state.share.name_of(entry.owner)
                     found.append(Hidden(topic, number, first, last, member, entry.deliveries, entry.lock.due))
     return sorted(found)
-
-
-def expire_locks(state: BrokerState, now: Time, group: str, out: Outbox) -> None:
-    """The locks of all records that members of the group have acquired here end now."""
-    for name, partition in list(state.share.shares):
-        if name == group:
-            fetching.locks_ended(state.share, _call(state, now, out), group, partition, float("inf"))
 
 
 # Translations.
@@ -272,7 +281,7 @@ def _fetched(kind: Kind, read: SharedRecords, hints: LeaderHints, asked: Asked) 
         kind,
         partition_index=number,
         error_code=code(read.error),
-        error_message=_text(read.error),
+        error_message=None,
         acknowledge_error_code=code(read.acknowledge_error).value,
         acknowledge_error_message=_text(read.acknowledge_error),
         records=_content(asked.state, read.partition, read.acquired),

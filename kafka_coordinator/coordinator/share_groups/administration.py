@@ -89,7 +89,7 @@ def alter_offsets(core: Core, now: Time, sender: str, request: AlterShareGroupOf
         group = find(core, request.group)
         _check_empty(group)
     except Refused as refused:
-        out.send(sender, AlterShareGroupOffsetsAnswer(request.correlation, refused.error, ()))
+        out.send(sender, AlterShareGroupOffsetsAnswer(request.correlation, refused.error, (), refused.text))
         return
     counts = core.partition_counts
     known = {partition: offset for partition, offset in request.offsets if partition[1] < counts.get(partition[0], 0)}
@@ -123,7 +123,7 @@ def delete_offsets(core: Core, now: Time, sender: str, request: DeleteShareGroup
         group = existing(core, request.group)
         _check_empty(group)
     except Refused as refused:
-        out.send(sender, DeleteShareGroupOffsetsAnswer(request.correlation, refused.error, ()))
+        out.send(sender, DeleteShareGroupOffsetsAnswer(request.correlation, refused.error, (), refused.text))
         return
     if group.kept is None:
         out.send(sender, DeleteShareGroupOffsetsAnswer(request.correlation, NONE, ()))
@@ -210,7 +210,8 @@ def _forgotten(core: Core, group: ShareGroup, asked: Asked, answer: ShareStatesA
         return
     if answer.error == NONE and group.kept is not None:
         keep(core, group, group.kept._replace(deleting=group.kept.deleting.difference(asked.numbers)), now)
-    rows = (*asked.errors, *[(topic, answer.error) for topic in asked.numbers])
+    told = [(topic, answer.error) for topic in asked.numbers]
+    rows = (*told, *asked.errors) if answer.error == NONE else (*asked.errors, *told)
     core.answer(asked.parked, DeleteShareGroupOffsetsAnswer(correlation, NONE, rows), out)
 
 

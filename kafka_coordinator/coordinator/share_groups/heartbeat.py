@@ -46,6 +46,8 @@ def share_heartbeat(core: Core, now: Time, sender: str, request: ShareGroupHeart
 
 
 def _check_request(request: ShareGroupHeartbeat) -> None:
+    if not request.member_id:
+        raise Refused(errors.INVALID_REQUEST)
     for name, text in (("MemberId", request.member_id), ("GroupId", request.group), ("RackId", request.rack)):
         if text is not None and not text.strip():
             raise Refused(errors.INVALID_REQUEST, f"{name} can't be empty.")
@@ -55,12 +57,13 @@ def _check_request(request: ShareGroupHeartbeat) -> None:
         raise Refused(errors.INVALID_REQUEST, "MemberEpoch is invalid.")
 
 
-def existing(core: Core, group_id: str) -> ShareGroup:
-    """The share group; `Refused` where there is none."""
+def existing(core: Core, group_id: str, called: str = "Group") -> ShareGroup:
+    """The share group; `Refused` where there is none, which is ``called`` so."""
     group = core.share_groups.get(group_id)
     if group is None:
-        text = "Group {} is not a share group." if core.is_group(group_id) else "Share group {} not found."
-        raise Refused(errors.GROUP_ID_NOT_FOUND, text.format(group_id))
+        of_other_kind = core.is_group(group_id)
+        text = f"Group {group_id} is not a share group." if of_other_kind else f"{called} {group_id} not found."
+        raise Refused(errors.GROUP_ID_NOT_FOUND, text)
     return group
 
 
@@ -76,7 +79,7 @@ def group_or_new(core: Core, group_id: str) -> ShareGroup:
 
 def _group_for(core: Core, request: ShareGroupHeartbeat) -> ShareGroup:
     joins = request.member_epoch == JOINS
-    group = group_or_new(core, request.group) if joins else existing(core, request.group)
+    group = group_or_new(core, request.group) if joins else existing(core, request.group, "Share group")
     _check_room(core.settings, group, request.member_id)
     return group
 
@@ -107,8 +110,8 @@ def _caller(core: Core, group: ShareGroup, request: ShareGroupHeartbeat) -> Shar
     if received < member.epoch and received != member.previous_epoch:
         raise Refused(
             errors.FENCED_MEMBER_EPOCH,
-            f"The share group member has an old member epoch ({received}) than the one known by the group"
-            f" coordinator ({member.epoch}) and it is different from the previous member epoch"
+            f"The share group member has a smaller member epoch ({received}) than the one known by the group"
+            f" coordinator ({member.epoch}), and it does not match the previous member epoch"
             f" ({member.previous_epoch}). The member must abandon all its partitions and rejoin.",
         )
     return member

@@ -75,6 +75,7 @@ class AlterShareGroupOffsetsAnswer(NamedTuple):
     correlation: int
     error: str
     errors: tuple[tuple[Partition, str], ...]
+    error_message: str | None = None
 
 
 class DeleteShareGroupOffsets(NamedTuple):
@@ -89,6 +90,7 @@ class DeleteShareGroupOffsetsAnswer(NamedTuple):
     correlation: int
     error: str
     errors: tuple[tuple[str, str], ...]
+    error_message: str | None = None
 
 
 PERSISTER: Final = "__share_group_state"

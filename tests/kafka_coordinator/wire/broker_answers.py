@@ -10,6 +10,7 @@ from tests.kafka_coordinator.wire.heartbeat_cases import refused_heartbeats, ren
 from tests.kafka_coordinator.wire.offset_cases import offsets_by_topic_id
 from tests.kafka_coordinator.wire.plain import plain
 from tests.kafka_coordinator.wire.raw_client import RawClient
+from tests.kafka_coordinator.wire.share_cases import SHARE_CASES
 from tests.kafka_coordinator.wire.topic_cases import TOPIC_CASES, altering_what_is_not_there
 
 CASES: dict[str, Case] = {
@@ -23,6 +24,7 @@ CASES_OF_4_4: dict[str, Case] = {
     "refused_heartbeats": refused_heartbeats,
     "renamed_instances": renamed_instances,
     "altering_what_is_not_there": altering_what_is_not_there,
+    **SHARE_CASES,
 }
 """Conversations with a broker of 4.4."""
 
