@@ -22,6 +22,7 @@ from rocketmq_selfbalance.codes import MASTER_ID, RETRY_PREFIX
 from rocketmq_selfbalance.messages.membership import SubscriptionGroup
 from rocketmq_selfbalance.messages.nameserver import DataVersion, TopicConfig
 from rocketmq_selfbalance.messages.offsets import PullMessage
+from rocketmq_selfbalance.pop import RequestModes
 from rocketmq_selfbalance.versions import DEFAULT, Version
 
 DELAY_LEVELS_S = (1, 5, 10, 30, 60, 120, 180, 240, 300, 360, 420, 480, 540, 600, 1200, 1800, 3600, 7200)
@@ -177,6 +178,8 @@ class Disk(NodeState):
     store: MessageStore
     offsets: PersistedOffsets = field(default_factory=lambda: PersistedOffsets(DataVersion(), {}))
     """As last flushed."""
+    request_modes: RequestModes = field(default_factory=RequestModes)
+    """``messageRequestMode.json``."""
 
 
 GHOST = "!"
