@@ -7,7 +7,7 @@ a protocol under which it may run, and a way in which it shares. Readers, regist
 different columns of that, and an assignor that one of them did not know would be told wrongly by it.
 """
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 
 from kafka_coordinator.assignors.claims import highest_generation as highest_generation
 from kafka_coordinator.assignors.inputs import NO_GENERATION as NO_GENERATION
@@ -119,9 +119,9 @@ CATALOGUE: tuple[StrategyRecord[Assignor], ...] = (
 )
 """In the order in which results list them."""
 
-SHARE_GROUPS: StrategyRecord[None] = StrategyRecord(
+SHARE_GROUPS: StrategyRecord[Callable[..., object]] = StrategyRecord(
     SHARE,
-    None,
+    simple,
     "Gives records out one by one to share consumers; nobody owns a partition.",
     SHARE,
     java_class="SimpleAssignor",

@@ -11,7 +11,7 @@ from typing import Final
 
 from compare.running.run_variant import can_run
 from compare.running.variants import Variant, variants_of
-from kafka_coordinator.catalogue import CLASSIC, CONSUMER, of_protocol
+from kafka_coordinator.catalogue import CLASSIC, CONSUMER, SHARE, of_protocol
 from protocols.scenario.events import Crash, Hang, Join, Lose, MemberChange, Network, Restart, Slow, StopPolling
 from protocols.scenario.fields import MemberPart, Settings, listed
 from protocols.scenario.model import STATIC, Scenario, SystemPart, split_system
@@ -213,7 +213,7 @@ def _rules(part: SystemPart) -> Sequence[_Rule]:
     system, strategy = split_system(part.system)
     if system == "rocketmq":
         return _ROCKETMQ
-    if system != "kafka":
+    if system != "kafka" or strategy == SHARE:
         return ()
     of_consumer = {record.name for record in of_protocol(CONSUMER)}
     return _KAFKA[CONSUMER if strategy.removesuffix(STATIC) in of_consumer else CLASSIC]

@@ -5,7 +5,7 @@ fact, so nothing is guessed. An event is named only if it is about that member a
 """
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Final, NamedTuple
+from typing import Final
 
 from compare.formatting import duration, many
 from compare.running.reason_kinds import GIVEN_AGAIN, GIVEN_UP, HELD
@@ -30,23 +30,19 @@ _SETTINGS: Final[Mapping[str, tuple[str, ...]]] = {
 """Why records came back to what would change that, where the time for which they are hidden does not."""
 
 
-class _Alike(NamedTuple):
-    fate: str
-    event: str | None
-
-
 def why_given_again(timeline: Timeline, among: Ranges | None = None) -> Iterator[Reason]:
-    """A reason for each way in which records came back and each event, weighted with how many there were. ``among``:
-    of these records only."""
-    found: dict[_Alike, list[Given]] = {}
+    """A reason for each way in which records came back, weighted with how many there were, with the first event that
+    is known to have to do with it. ``among``: of these records only."""
+    found: dict[str, list[Given]] = {}
     for given in timeline.given:
         if given.until is None or given.fate in _FINAL:
             continue
         if among is None or any(
             first < given.end and given.first < end for first, end in among.get((given.group, given.queue), ())
         ):
-            found.setdefault(_Alike(given.fate, _event(timeline, given)), []).append(given)
-    for (fate, event), alike in found.items():
+            found.setdefault(given.fate, []).append(given)
+    for fate, alike in found.items():
+        event = next((event for given in alike if (event := _event(timeline, given)) is not None), None)
         records = sum(given.end - given.first for given in alike)
         members = tuple(sorted({given.member for given in alike}))
         lasted = max((given.until or given.since) - given.since for given in alike)

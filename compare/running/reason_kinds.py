@@ -78,7 +78,7 @@ SETTINGS: Mapping[str, Mapping[str, tuple[str, ...]]] = {
     LATER: _COMMITS,
     OVERLAPPING: {**_SESSION, SHARE: ("queues with owners",), POP: ("queues with owners",)},
     PAUSED: _SESSION,
-    STUCK: _RETRIES,
+    STUCK: {**_RETRIES, SHARE: ("share.acknowledgement.mode",)},
     AWAY: _SESSION,
     UNNOTICED: _SESSION,
     LOCKED: _all("rocketmq.broker.rebalance.lockMaxLiveTime"),

@@ -158,8 +158,10 @@ class WhyStalled:
         self._doings, self._links_break, self._brokers_down = doings, links_break, down
         stalled = {(stall.read.reader, stall.read.queue) for stall in stalls}
         self._beliefs: dict[tuple[str, Queue], list[Interval]] = {key: [] for key in stalled}
+        """Who owned the queue, or, where no queue has an owner, who was to take records of it."""
         self._gaps: dict[tuple[str, Queue], list[Gap]] = {key: [] for key in stalled}
-        for belief in timeline.beliefs:
+        permitted = (grant for grant in timeline.grants if grant.group in timeline.without_owners)
+        for belief in (*timeline.beliefs, *permitted):
             if (belief.group, belief.queue) in stalled:
                 self._beliefs[belief.group, belief.queue].append(belief)
         for gap in timeline.gaps:
@@ -180,13 +182,14 @@ class WhyStalled:
         group, queue = stall.read.reader, stall.read.queue
         in_hand = held(self._timeline, group, queue, stall.since, stall.until)
         found = [
-            *([] if in_hand is None else [Explained(*in_hand)]),
             *self._waits(stall),
             *self._down(stall),
             *self._paused(stall),
             *self._stuck(stall),
+            *self._ended(stall),
             *self._gap(stall),
             *self._never_owned(stall),
+            *([] if in_hand is None else [Explained(*in_hand)]),
             *self._again(stall),
             *self._refused(stall),
             *self._busy(stall),
@@ -247,6 +250,16 @@ class WhyStalled:
                     if covers:
                         event = event_before(self._timeline, at)
                         yield Explained(covers, Reason(STUCK, 0.0, event, text, (fact.member,), covers, alike=text))
+
+    def _ended(self, stall: Stall) -> Iterator[Explained]:
+        """Where no queue has an owner: who was to take records of it has ended, and the group does not know yet."""
+        end, without_owners = self._timeline.end, stall.read.reader in self._timeline.without_owners
+        for permitted in self._beliefs[stall.read.reader, stall.read.queue] if without_owners else ():
+            until = end if permitted.until is None else permitted.until
+            covers = in_common(permitted.since, until, stall.since, stall.until)
+            if covers and self._timeline.causes.ended_between(permitted.member, permitted.since, stall.until):
+                event = self._latest_event(stall.until, permitted.member)
+                yield Explained(covers, Reason(AWAY, 0.0, event, members=(permitted.member,), lasted=covers))
 
     def _begins(self, fact: StandsStill, stall: Stall) -> Iterator[Time]:
         """When the member began to handle anything; of the queue itself, where other queues of it go on."""

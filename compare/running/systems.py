@@ -54,7 +54,7 @@ class System:
     also: tuple[str, ...] = ()
     static_members: bool = False
     versions: Callable[[], Versions[Any] | None] = lambda: None
-    without_owners: tuple[StrategyRecord[None], ...] = ()
+    without_owners: tuple[StrategyRecord[Any], ...] = ()
 
 
 SYSTEMS: Mapping[str, System] = {

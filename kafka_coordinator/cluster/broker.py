@@ -117,7 +117,7 @@ class Broker(NodeState):
             share_requests.closed(self.shares, self._call(now, out), peer)
 
     def _call(self, now: Time, out: Outbox) -> Call:
-        return Call(now, LoadLogs(self.coordinator.core.name, self.cluster.topics, self.load, now), out)
+        return Call(now, LoadLogs(self.coordinator.core.name, self.cluster.topics, self.load, now, {}), out)
 
     def _learn(self, now: Time, sender: str, state: ClusterState, out: Outbox) -> None:
         before, self.cluster = self.cluster, state

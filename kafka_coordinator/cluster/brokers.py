@@ -23,6 +23,7 @@ from kafka_coordinator.coordinator.node import offsets_topic
 from kafka_coordinator.coordinator.settings import BrokerSettings
 from kafka_coordinator.coordinator.share_groups.messages import PERSISTER
 from kafka_coordinator.share import ShareLeader
+from kafka_coordinator.share.leader import lost
 from kafka_coordinator.share.persister import ShareStates
 from kafka_coordinator.share.settings import ShareSettings
 from protocols.engine.nodes import Time
@@ -101,6 +102,8 @@ class Brokers:
         self._simulation = simulation
         self._storage = offsets_topic(settings)
         self._shares, self._share_states = shares, ShareStates()
+        self._lost: dict[str, ShareLeader] = {}
+        """What brokers knew of share-partitions that ended, of which nobody was told yet."""
         self.load = NO_LOAD
         """What producers write, for brokers that start."""
         self._written_otherwise = written_otherwise
@@ -198,7 +201,7 @@ class Brokers:
         now, simulation = self._simulation.now, self._simulation
         if lasts is None:
             self._is_silent(Silence(name, now))
-            simulation.end(name)
+            self._ends(name)
         else:
             producers, consumers = self._time_outs
             self._is_silent(Silence(name, now, now + lasts, (now + producers, now + consumers)))
@@ -210,6 +213,21 @@ class Brokers:
         if self._quorum.active is not None:
             self._session_ends(name, now - ago + self._timing.broker_session_timeout_ms)
         self._look()
+
+    def _ends(self, name: str) -> None:
+        node = self._simulation.processes[name].node
+        if isinstance(node, Broker) and node.shares is not None:
+            self._lost[name] = node.shares
+        self._simulation.end(name)
+
+    def _tell_lost(self, name: str) -> None:
+        shares = self._lost.pop(name, None)
+        if shares is not None:
+            lost(shares, self)
+
+    def observe(self, fact: tuple[object, ...]) -> None:
+        simulation = self._simulation
+        simulation.observer.fact(simulation.now, PERSISTER, fact, simulation.root, simulation.handling)
 
     def _session_ends(self, name: str, at: Time) -> None:
         self._sessions[name] = at
@@ -227,6 +245,10 @@ class Brokers:
         del self._sessions[name]
         self._controller.ended(name)
         self._controller.fence(name)
+        process = self._simulation.processes.get(name)
+        if process is not None and isinstance(process.node, Broker) and process.node.shares is not None:
+            self._lost[name] = process.node.shares  # it is frozen, and will be another one when it goes on
+        self._tell_lost(name)
         setting = f"broker.session.timeout.ms {self._timing.broker_session_timeout_ms}"
         self._tell_stage(name, FENCES.format(name), before, setting)
         self.tell()
@@ -263,7 +285,7 @@ class Brokers:
     def _ended(self, name: str) -> None:
         if name in self._stopping:
             del self._stopping[name]
-            self._simulation.end(name)
+            self._ends(name)
             self._is_silent(Silence(name, self._simulation.now))
             self._tell_stage(name, FENCES.format(name), "", "")
             self._look()
@@ -286,6 +308,7 @@ class Brokers:
 
     def _start(self, name: str) -> None:
         state = self._controller.state
+        self._tell_lost(name)
         shares = None
         if self._shares is not None:
             shares = ShareLeader(self._share_states, self._shares, self._settings.version, state.share_settings)

@@ -46,6 +46,8 @@ class LoadLogs(NamedTuple):
     """Topic to the leader of each partition."""
     load: Load
     now: Time
+    ends: dict[Partition, int]
+    """Those that were asked for."""
 
     def error(self, partition: Partition) -> str:
         leaders = self.leaders.get(partition[0], ())
@@ -60,7 +62,10 @@ class LoadLogs(NamedTuple):
         return 0
 
     def end(self, partition: Partition) -> int:
-        return self.load.production(partition).end_offset(self.now)
+        end = self.ends.get(partition)
+        if end is None:
+            end = self.ends[partition] = self.load.production(partition).end_offset(self.now)
+        return end
 
     def read(self, partition: Partition, offset: int, max_bytes: int) -> Singles:
         return Singles(offset, self.end(partition))

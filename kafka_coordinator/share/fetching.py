@@ -53,11 +53,12 @@ def begin(leader: ShareLeader, call: Call, number: int, request: ShareFetch) -> 
     fetch = WaitingFetch(number, request, call.now + request.max_wait_ms, partitions, tuple(refused))
     if not fetch.partitions or request.max_records == 0 or request.max_bytes == 0:
         _over(leader, call, fetch, {})
-    elif not _try(leader, call, fetch):
-        if request.max_wait_ms > 0:
-            park(leader, call, fetch)
-        else:
-            _complete(leader, call, fetch, _acquirable(leader, fetch))
+        return
+    offsets = _ready(leader, call, fetch)
+    if offsets is None and request.max_wait_ms > 0:
+        park(leader, call, fetch)
+    else:
+        _complete(leader, call, fetch, _acquirable(leader, fetch) if offsets is None else offsets)
 
 
 def park(leader: ShareLeader, call: Call, fetch: WaitingFetch) -> None:
@@ -66,7 +67,7 @@ def park(leader: ShareLeader, call: Call, fetch: WaitingFetch) -> None:
     for partition in fetch.partitions:
         watching = leader.watching.setdefault(partition, {}).setdefault(fetch.request.group, {})
         watching[leader.fetches] = None
-        if len(watching) == 1 or partition not in leader.coming:
+        if partition not in leader.coming:
             _await_records(leader, call, partition)
     if leader.wait_until is None or fetch.due < leader.wait_until:
         leader.wait_until = fetch.due
@@ -104,7 +105,7 @@ def look(leader: ShareLeader, call: Call, partitions: Iterable[Partition]) -> No
         of_groups = leader.watching.get(partition)
         for group in list(of_groups or ()):
             _look(leader, call, group, partition)
-        if partition in leader.watching:
+        if partition in leader.watching and partition not in leader.coming:
             _await_records(leader, call, partition)
 
 
@@ -114,14 +115,15 @@ def _look(leader: ShareLeader, call: Call, group: str, partition: Partition) -> 
         return
     for number in list(leader.watching[partition][group]):
         fetch = leader.waiting.get(number)
-        if fetch is not None and _ready(leader, call, fetch):
-            _complete(leader, call, _unpark(leader, number), _acquirable(leader, fetch))
+        offsets = None if fetch is None else _ready(leader, call, fetch)
+        if offsets is not None:
+            _complete(leader, call, _unpark(leader, number), offsets)
             if not _has_records(call, partition, share):
                 return
 
 
 def _has_records(call: Call, partition: Partition, share: SharePartition) -> bool:
-    return share.may_acquire() and share.next_fetch_offset() != call.logs.end(partition)
+    return share.to_fetch() not in (None, call.logs.end(partition))
 
 
 def _await_records(leader: ShareLeader, call: Call, partition: Partition) -> None:
@@ -129,9 +131,9 @@ def _await_records(leader: ShareLeader, call: Call, partition: Partition) -> Non
     due: float | None = None
     for group in leader.watching.get(partition, ()):
         share = leader.shares.get((group, partition))
-        if share is not None and share.phase is Phase.ACTIVE and share.may_acquire():
-            offset = share.next_fetch_offset()
-            comes = call.logs.comes(partition, offset) if offset >= call.logs.end(partition) else None
+        offset = share.to_fetch() if share is not None and share.phase is Phase.ACTIVE else None
+        if offset is not None and offset >= call.logs.end(partition):
+            comes = call.logs.comes(partition, offset)
             due = comes if due is None or (comes is not None and comes < due) else due
     if due is not None and due != leader.coming.get(partition):
         leader.coming[partition] = due
@@ -149,28 +151,23 @@ def _acquirable(leader: ShareLeader, fetch: WaitingFetch) -> dict[Partition, int
     found: dict[Partition, int] = {}
     for partition in fetch.partitions:
         share = leader.shares.get((fetch.request.group, partition))
-        if share is not None and share.phase is Phase.ACTIVE and share.may_acquire():
-            found[partition] = share.next_fetch_offset()
+        if share is not None and share.phase is Phase.ACTIVE:
+            offset = share.to_fetch()
+            if offset is not None:
+                found[partition] = offset
     return found
 
 
-def _try(leader: ShareLeader, call: Call, fetch: WaitingFetch) -> bool:
-    ready = _ready(leader, call, fetch)
-    if ready:
-        _complete(leader, call, fetch, _acquirable(leader, fetch))
-    return ready
-
-
-def _ready(leader: ShareLeader, call: Call, fetch: WaitingFetch) -> bool:
-    """Whether there are as many bytes as the fetch waits for, or the log does not have an offset any more."""
-    size, logs = 0, call.logs
-    for partition, offset in _acquirable(leader, fetch).items():
+def _ready(leader: ShareLeader, call: Call, fetch: WaitingFetch) -> dict[Partition, int] | None:
+    """What may be acquired, if there are as many bytes as the fetch waits for, or the log has an offset no more."""
+    size, logs, offsets = 0, call.logs, _acquirable(leader, fetch)
+    for partition, offset in offsets.items():
         end = logs.end(partition)
         if not logs.start(partition) <= offset <= end:
-            return True
+            return offsets
         if offset < end:
             size += logs.size(partition, offset)
-    return size > 0 and size >= fetch.request.min_bytes
+    return offsets if size > 0 and size >= fetch.request.min_bytes else None
 
 
 def _complete(leader: ShareLeader, call: Call, fetch: WaitingFetch, offsets: dict[Partition, int]) -> None:

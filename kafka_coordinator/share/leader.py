@@ -24,7 +24,7 @@ from kafka_coordinator.share.settings import EARLIEST, LATEST, ShareSettings, re
 from kafka_coordinator.versions import DEFAULT, Version
 from protocols.engine.nodes import Outbox, Time
 from protocols.facts import Available, Back, End, Ended
-from protocols.node_state import Apart, NodeState
+from protocols.node_state import Apart, Emptied, NodeState
 
 LOCK: Final = "share lock"
 RECORDS: Final = "share records"
@@ -68,6 +68,12 @@ class Logs(Protocol):
 
     def bury(self, group: str, partition: Partition, letter: DeadLetter) -> None:
         """Write records to the group's dead letter topic."""
+
+
+class Observing(Protocol):
+    """The part of an outbox that is told facts."""
+
+    def observe(self, fact: tuple[object, ...]) -> None: ...
 
 
 class Call(NamedTuple):
@@ -154,15 +160,36 @@ class ShareLeader(NodeState):
     """Peer to how many connections with it have been closed."""
     names: Apart[dict[str, str]] = field(default_factory=dict)
     """Member id to client id, for what is told."""
+    _limits: Apart[Emptied[dict[str, Limits]]] = field(default_factory=dict)
 
     def limits(self, group: str) -> Limits:
-        return self.settings.limits(self.group_settings.get(group, {}))
+        found = self._limits.get(group)
+        if found is None:
+            found = self._limits[group] = self.settings.limits(self.group_settings.get(group, {}))
+        return found
 
     def configure(self, group_settings: Mapping[str, Mapping[str, object]]) -> None:
         """Groups have these settings of their own from now on."""
         self.group_settings = group_settings
+        self._limits = {}
         for (group, _), share in self.shares.items():
             share.limits = self.limits(group)
+
+    def renumber(self) -> None:
+        """Requests have numbers that do not say how many there were before."""
+        numbers = {number: at for at, number in enumerate(self.requests, 1)}
+        fetches = {number: at for at, number in enumerate(self.waiting, 1)}
+        self.requests = {numbers[number]: request for number, request in self.requests.items()}
+        for fetch in self.waiting.values():
+            fetch.number = numbers[fetch.number]
+        for write in self.writes:
+            write.number = None if write.number is None else numbers[write.number]
+        self.waiting = {fetches[number]: fetch for number, fetch in self.waiting.items()}
+        self.watching = {
+            partition: {group: {fetches[number]: None for number in waiting} for group, waiting in of_groups.items()}
+            for partition, of_groups in self.watching.items()
+        }
+        self.asked, self.fetches = len(numbers), len(fetches)
 
     def name_of(self, member_id: str) -> str:
         return self.names.get(member_id) or member_id
@@ -211,6 +238,9 @@ def settle(
     """Have the persister keep what has changed. ``why`` records can be given out again; ``member_id`` had them;
     ``died``: they were on their way to the dead letter topic; ``number``: of the request that it is the answer to."""
     delay = leader.settings.write_ms
+    if change.of_lock and member_id is not None:
+        # The records have changed already, whatever becomes of the write (spec share 4.6).
+        _tell(leader, call, group, partition, change.states, why, member_id, died)
     write = PendingWrite(call.now + delay, group, partition, change, why, member_id, died, number)
     if number is not None:
         leader.requests[number].unwritten += 1
@@ -238,7 +268,7 @@ def written(leader: ShareLeader, call: Call, write: PendingWrite) -> None:
         request.results[partition] = change.error or NONE
     if change.error:
         return
-    if write.member_id is not None:
+    if not change.of_lock and (write.member_id is not None or write.died):
         _tell(leader, call, group, partition, change.states, write.why, write.member_id, write.died)
     if share is None:
         return
@@ -257,10 +287,10 @@ def _tell(
     partition: Partition,
     states: list[Persisted],
     why: Back,
-    member_id: str,
+    member_id: str | None,
     died: bool,
 ) -> None:
-    queue, member = queue_of(partition), leader.name_of(member_id)
+    queue, member = queue_of(partition), None if member_id is None else leader.name_of(member_id)
     at = 0
     while at < len(states):
         first, last, state, _ = states[at]
@@ -268,7 +298,7 @@ def _tell(
         while at < len(states) and states[at].first == last + 1 and states[at].state is state:
             last = states[at].last
             at += 1
-        if state is State.AVAILABLE:
+        if state is State.AVAILABLE and member is not None:
             call.out.observe(Available(group, member, queue, first, last + 1, why))
         elif state in _ENDS:
             call.out.observe(Ended(group, member, queue, first, last + 1, "dead letter" if died else _ENDS[state]))
@@ -286,11 +316,19 @@ def fence(leader: ShareLeader, call: Call, group: str, partition: Partition) -> 
     share.phase = Phase.FENCED
     if leader.locked_until.pop((group, partition), None) is not None:
         call.out.cancel_timer((LOCK, group, partition))
+    _tell_lost(leader, call.out, group, partition, share)
+
+
+def lost(leader: ShareLeader, out: Observing) -> None:
+    """The broker's process has ended, and others lead in its place: nobody has what was acquired of it."""
+    for (group, partition), share in leader.shares.items():
+        _tell_lost(leader, out, group, partition, share)
+
+
+def _tell_lost(leader: ShareLeader, out: Observing, group: str, partition: Partition, share: SharePartition) -> None:
     queue = queue_of(partition)
     for batch in share.batches:
-        for piece in batch.pieces():
-            owner = piece.entry.owner
-            if piece.entry.state is State.ACQUIRED and owner is not None:
-                call.out.observe(
-                    Available(group, leader.name_of(owner), queue, piece.first, piece.last + 1, LEADER_MOVED)
-                )
+        for first, last, entry in batch.pieces():
+            state, owner = (entry.state, entry.owner) if entry.before is None else entry.before[::2]
+            if state is State.ACQUIRED and owner is not None:
+                out.observe(Available(group, leader.name_of(owner), queue, first, last + 1, LEADER_MOVED))

@@ -30,9 +30,12 @@ class Kept(NodeState):
     start_offset: int = NO_OFFSET
     state_epoch: int = 0
     batches: tuple[Persisted, ...] = ()
+    writes: int = 0
+    """How often it was changed."""
 
     def take(self, write: Write, join_all: bool) -> None:
         """Merge what is written with what is there; ``join_all`` as in `combined`."""
+        self.writes += 1
         if write.start_offset != NO_OFFSET:
             self.start_offset = write.start_offset
         self.batches = combined(self.batches, write.batches, self.start_offset, join_all)
@@ -51,6 +54,12 @@ class ShareStates(NodeState):
 
     def find(self, group: str, partition: Partition) -> Kept | None:
         return self.kept.get((group, partition))
+
+    def catch_up(self, other: "ShareStates") -> None:
+        """Take over what was changed there more often."""
+        for key, kept in other.kept.items():
+            if key not in self.kept or self.kept[key].writes < kept.writes:
+                self.kept[key] = kept.copy()
 
     def delete(self, group: str, partition: Partition) -> None:
         self.kept.pop((group, partition), None)

@@ -83,6 +83,7 @@ def cluster_changed(leader: ShareLeader, call: Call) -> None:
     for group, partition in list(leader.shares):
         if call.logs.error(partition) != NONE:
             fence(leader, call, group, partition)
+    leader.coming.clear()
     fetching.look(leader, call, list(leader.watching))
 
 

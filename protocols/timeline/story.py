@@ -20,6 +20,7 @@ from protocols.facts import (
     RebalanceBegan,
     Renewed,
     Transition,
+    Writes,
 )
 from protocols.java import Queue
 from protocols.timeline import trace
@@ -141,7 +142,7 @@ def _facts(timeline: Timeline) -> Iterator[StoryLine]:
     cause_of = {observed: rebalance.cause for rebalance in timeline.rebalances for observed in rebalance.facts}
     for observed in timeline.facts:
         fact = observed.fact
-        if isinstance(fact, Committed | Delivered | Position | Epoch):
+        if isinstance(fact, Committed | Delivered | Position | Epoch | Writes):
             continue
         if isinstance(fact, Acquired | Renewed | Ended) and not trace.is_significant(fact):
             continue

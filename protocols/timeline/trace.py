@@ -130,6 +130,7 @@ _WORDS: Mapping[type, Callable[[Any], str]] = {
         f"{fact.member} {fact.then}, because {fact.why} than {fact.setting} ({seconds(fact.limit)})"
     ),
     facts.Noted: lambda fact: fact.text,
+    facts.Stage: lambda fact: fact.what,
 }
 
 

@@ -6,7 +6,7 @@ In Kafka `GroupMetadataManager.shareGroupHeartbeat`, `shareGroupLeave` and `shar
 """
 
 from kafka_coordinator import errors
-from kafka_coordinator.assignors.inputs import AssignorError
+from kafka_coordinator.assignors.inputs import AssignorError, queue_of
 from kafka_coordinator.coordinator.consumer_groups.checks import Refused
 from kafka_coordinator.coordinator.consumer_groups.member import observe_epochs
 from kafka_coordinator.coordinator.consumer_groups.sessions import hashed, is_due, own_setting
@@ -25,6 +25,7 @@ from kafka_coordinator.coordinator.share_groups.target import Targets, targets
 from kafka_coordinator.errors import NONE
 from kafka_coordinator.messages import JOINS, LEAVES
 from protocols.engine.nodes import Outbox, Time
+from protocols.facts import Granted
 
 
 def share_heartbeat(core: Core, now: Time, sender: str, request: ShareGroupHeartbeat, out: Outbox) -> None:
@@ -156,6 +157,8 @@ def _proceed(
         group.stale, group.image_hash, group.metadata_hash = False, image_hash, image_hash[2] if image_hash else ""
     store_group(core, group)
     restart_session(core, group, member.id, now, out)
+    if updated.assigned != member.assigned:
+        _observe_permission(group, updated, out)
     if is_new:
         group.settle(states.MEMBER_JOINED, out)
     group.told_epochs = observe_epochs(group.id, group.told_epochs, (epoch, target_epoch), out, states.GROUP.name)
@@ -171,6 +174,13 @@ def _proceed(
     interval = own_setting(core, group.id, SHARE_HEARTBEAT_INTERVAL)
     assignment = tuple(sorted(updated.assigned)) if tells else None
     return ShareGroupHeartbeatAnswer(request.correlation, NONE, member.id, updated.epoch, interval, assignment)
+
+
+def _observe_permission(group: ShareGroup, member: ShareMember, out: Outbox) -> None:
+    """What the member may fetch now; of members with one client id nobody outside could tell which is meant."""
+    if sum(each.client_id == member.client_id for each in group.members.values()) == 1:
+        queues = tuple([queue_of(partition) for partition in sorted(member.assigned)])
+        out.observe(Granted(group.id, member.client_id, queues, member.epoch))
 
 
 def _dealt(core: Core, group: ShareGroup, after: ShareGroup, member: ShareMember, is_new: bool) -> Targets:
@@ -227,6 +237,7 @@ def _leave(core: Core, request: ShareGroupHeartbeat, out: Outbox) -> ShareGroupH
 
 def fence(core: Core, group: ShareGroup, member_id: str, event: str, out: Outbox) -> None:
     """Remove a member; what it alone had nobody fetches until a heartbeat deals anew."""
+    _observe_permission(group, group.members[member_id]._replace(assigned=frozenset()), out)
     group.remove(member_id)
     store_member(core, group, member_id)
     group.image_hash = hashed(core, group.subscribed(), group.image_hash)
