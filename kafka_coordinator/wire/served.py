@@ -5,6 +5,7 @@ Its defaults are the real broker's: in particular a group's first rebalance wait
 which is 3 s.
 """
 
+import json
 from collections.abc import Mapping, Sequence
 from functools import partial
 from time import time
@@ -22,11 +23,14 @@ from kafka_coordinator.transactions import TRANSACTION_SETTINGS, TransactionSett
 from kafka_coordinator.versions import DEFAULT, Version
 from kafka_coordinator.wire.beliefs import Beliefs
 from kafka_coordinator.wire.cluster import ClusterRecord
+from kafka_coordinator.wire.config_changes import check_values
+from kafka_coordinator.wire.config_values import broker_values
 from kafka_coordinator.wire.controller import BalanceLeaders, BrokerAway, BrokerBack, ControllerNode, TellBrokers
 from kafka_coordinator.wire.conversation import KafkaConversation
+from kafka_coordinator.wire.entities import RefusedError
 from kafka_coordinator.wire.names import Names
 from kafka_coordinator.wire.node import ServedBroker
-from kafka_coordinator.wire.records.storage import Storage
+from kafka_coordinator.wire.records.storage import GROUP_CONFIG, Storage
 from kafka_coordinator.wire.share_records import ExpireLocks, Hidden, hidden
 from kafka_coordinator.wire.state import CONTROLLER, BrokerAddress, BrokerState, ServerSettings, connection_of
 from protocols.engine.nodes import at_port
@@ -227,6 +231,18 @@ class Operations:
         raise UserError(f"group {group!r} has no member {member!r}")
 
     # Share groups.
+
+    def configure_group(self, group: str, settings: Mapping[str, object]) -> None:
+        """These are all the settings that the group has itself, under Kafka's names."""
+        cluster = self.cluster
+        values = {name: str(value) if isinstance(value, str) else json.dumps(value) for name, value in settings.items()}
+        brokers = broker_values(cluster.server, cluster.settings)
+        try:
+            check_values(GROUP_CONFIG, values, brokers, cluster.settings.version)
+        except RefusedError as refused:
+            raise UserError(f"group {group!r}: {refused.message}") from None
+        cluster.record.set_config(GROUP_CONFIG, group, values)
+        self._tell()
 
     def hidden(self, group: str) -> list[Hidden]:
         """Records that members of a share group have acquired, and that nobody else gets now."""

@@ -1,10 +1,12 @@
 import java.time.Duration;
 import java.util.ArrayList;
+import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
 import java.util.Properties;
 import java.util.Queue;
 import java.util.Scanner;
+import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.ConcurrentLinkedQueue;
 import org.apache.kafka.clients.consumer.AcknowledgeType;
@@ -20,7 +22,8 @@ import org.apache.kafka.clients.producer.ProducerRecord;
  * milliseconds for a record), slow NAME MILLISECONDS (the next record), close NAME, produce BOOTSTRAP TOPIC PARTITIONS
  * INTERVAL COUNT (COUNT times a record to each partition, every INTERVAL milliseconds). Lines on standard output tell
  * milliseconds of the wall clock, kind, name, partition, offset and delivery count, with tabs between. The code of a
- * member cannot handle a record whose value is "poison": it releases it, in explicit mode.
+ * member cannot handle a record whose value is "poison": it releases it, in explicit mode. It rejects "reject" there, and
+ * needs more time for "renew".
  */
 public class ShareMembers {
     private static final Map<String, Member> MEMBERS = new ConcurrentHashMap<>();
@@ -98,6 +101,7 @@ public class ShareMembers {
         private final String topic;
         private final long handle;
         private final boolean explicit;
+        private final Set<Long> renewed = new HashSet<>();
         private long slow = 0;
         private boolean closes = false;
 
@@ -158,10 +162,21 @@ public class ShareMembers {
             long takes = slow > 0 ? slow : handle;
             slow = 0;
             Thread.sleep(takes);
-            boolean fails = explicit && record.value().equals("poison");
-            tell(fails ? "failed" : "handled", record);
+            String value = explicit ? record.value() : "";
+            AcknowledgeType type = switch (value) {
+                case "poison" -> AcknowledgeType.RELEASE;
+                case "reject" -> AcknowledgeType.REJECT;
+                case "renew" -> renewed.add(record.offset()) ? AcknowledgeType.RENEW : AcknowledgeType.ACCEPT;
+                default -> AcknowledgeType.ACCEPT;
+            };
+            tell(switch (type) {
+                case RELEASE -> "failed";
+                case REJECT -> "rejected";
+                case RENEW -> "renewed";
+                default -> "handled";
+            }, record);
             if (explicit) {
-                consumer.acknowledge(record, fails ? AcknowledgeType.RELEASE : AcknowledgeType.ACCEPT);
+                consumer.acknowledge(record, type);
             }
         }
 

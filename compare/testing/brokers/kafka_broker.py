@@ -246,6 +246,11 @@ class KafkaBroker:
 
         self._background.call(fence)
 
+    def configure_group(self, group: str, settings: Mapping[str, object]) -> None:
+        """These are all the settings that a group has itself, under Kafka's names, as `kafka-configs --entity-type
+        groups` gives them: ``{"share.auto.offset.reset": "earliest"}``. `UserError` for one that no group has."""
+        self._background.call(self._service.operations.configure_group, group, settings)
+
     def hidden(self, group: str) -> list[Hidden]:
         """Records that members of a share group have acquired and nobody else gets now, by topic, partition and
         offset: whose they are, how often they were delivered, until when (`Hidden`)."""

@@ -36,6 +36,11 @@ _DESCRIBE_CONFIGS = 32
 def answers_of(address: str, name: str, topic: str, *, late: float = 0.0) -> list[Any]:
     """Of the broker that listens there, to one conversation about a topic of this name. ``late``: for how many seconds
     it may describe settings as they were before a change: a real broker hears of the change from its controller."""
+    return steady_answers(address, {**CASES, **CASES_OF_4_4}[name], topic, late=late)
+
+
+def steady_answers(address: str, case: Case, topic: str, *, late: float = 0.0) -> list[Any]:
+    """The same of any conversation."""
     clients = [RawClient(address)]
 
     def ask(body: Any) -> Any:
@@ -47,7 +52,7 @@ def answers_of(address: str, name: str, topic: str, *, late: float = 0.0) -> lis
         return answer
 
     try:
-        answers = [plain(each) for each in {**CASES, **CASES_OF_4_4}[name](ask, topic)]
+        answers = [plain(each) for each in case(ask, topic)]
     finally:
         for each in clients:
             each.close()

@@ -104,12 +104,13 @@ def _batches(acknowledged: tuple[tuple[int, int, list[int]], ...]) -> list[Any]:
     return [{"first_offset": a, "last_offset": b, "acknowledge_types": types} for a, b, types in acknowledged]
 
 
-def _untold(answer: Any) -> Any:
+def untold(answer: Any) -> Any:
     """Without the texts that say why a partition's acknowledgements are refused: ours tell the error alone."""
-    topics = [
-        replace(topic, partitions=tuple([replace(each, error_message=None) for each in topic.partitions]))
-        for topic in answer.responses
-    ]
+    topics = []
+    for topic in answer.responses:
+        texts = [name for name in ("error_message", "acknowledge_error_message") if hasattr(topic.partitions[0], name)]
+        silent = [replace(each, **dict.fromkeys(texts)) for each in topic.partitions]
+        topics.append(replace(topic, partitions=tuple(silent)))
     return replace(answer, responses=tuple(topics))
 
 
@@ -215,11 +216,11 @@ def share_acknowledgements(ask: Ask, topic: str) -> list[Any]:
     it.produce(*(b"%d" % n for n in range(10)))
     answers = [it.fetch(0, max_records=4, batch_size=2)]
     answers += [it.acknowledge(1, (0, 0, [9])), it.acknowledge(2, (0, 3, [ACCEPT, RELEASE]))]
-    answers += [it.acknowledge(3, (2, 1, [ACCEPT])), _untold(it.acknowledge(4, (40, 41, [ACCEPT])))]
-    answers += [_untold(it.acknowledge(5, (0, 0, [ACCEPT]), (0, 0, [ACCEPT]))), it.acknowledge(6, (0, 0, [RENEW]))]
+    answers += [it.acknowledge(3, (2, 1, [ACCEPT])), untold(it.acknowledge(4, (40, 41, [ACCEPT])))]
+    answers += [untold(it.acknowledge(5, (0, 0, [ACCEPT]), (0, 0, [ACCEPT]))), it.acknowledge(6, (0, 0, [RENEW]))]
     answers += [it.acknowledge(7, (0, 0, [RENEW]), is_renew_ack=True)]
     answers += [it.acknowledge(8, (0, 2, [ACCEPT, GAP, RENEW]), is_renew_ack=True)]
-    answers += [it.fetch(0, member="n", max_wait=0), _untold(it.acknowledge(1, (3, 3, [ACCEPT]), member="n"))]
+    answers += [it.fetch(0, member="n", max_wait=0), untold(it.acknowledge(1, (3, 3, [ACCEPT]), member="n"))]
     answers += [it.fetch(9, (3, 4, [RELEASE])), it.fetch(10, is_renew_ack=True, max_wait=0)]
     still = {"max_wait": 0, "min_bytes": 0, "max_bytes": 0, "max_records": 0}
     answers += [it.fetch(11, (5, 5, [RENEW]), is_renew_ack=True, **still), it.acknowledge(-1), it.offsets()]

@@ -5,7 +5,6 @@ from typing import Any
 
 import pytest
 from confluent_kafka import AcknowledgeType, ShareConsumer
-from confluent_kafka.admin import AdminClient, AlterConfigOpType, ConfigEntry, ConfigResource, ResourceType
 
 from compare.testing.brokers import KafkaBroker
 from protocols.facts import Acquired, Available, Ended
@@ -17,11 +16,7 @@ SOON = {"group.share.min.heartbeat.interval.ms": 100, "group.share.heartbeat.int
 @pytest.fixture
 def broker() -> Iterator[KafkaBroker]:
     made = KafkaBroker({"orders": 1}, settings=SOON)
-    entry = ConfigEntry("share.auto.offset.reset", "earliest", incremental_operation=AlterConfigOpType.SET)
-    admin = AdminClient({"bootstrap.servers": made.bootstrap, "log_level": 0})
-    resource = ConfigResource(ResourceType.GROUP, "g", incremental_configs=[entry])
-    for done in admin.incremental_alter_configs([resource]).values():
-        done.result()
+    made.configure_group("g", {"share.auto.offset.reset": "earliest"})
     yield made
     made.close()
 
