@@ -15,13 +15,17 @@ SUBSCRIPTION_NOT_EXIST = 24
 SUBSCRIPTION_NOT_LATEST = 25
 SUBSCRIPTION_GROUP_NOT_EXIST = 26
 INVALID_PARAMETER = 29
+CONSUMER_NOT_ONLINE = 206
 NO_MESSAGE = 208
 POLLING_FULL = 209
-CONSUMER_NOT_ONLINE = 206
+POLLING_TIMEOUT = 210
 
 # Permissions of a topic at a broker: a set of bits.
 PERM_WRITE = 2
 PERM_READ = 4
+
+ALL_QUEUES = -1
+"""The queue number of a pseudo queue, which stands for all queues of a topic at a broker."""
 
 MASTER_ID = 0
 """Broker id of a master; replicas have higher ones."""

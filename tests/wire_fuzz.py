@@ -81,12 +81,21 @@ NAMES: Final = (
     *("suspendTimeoutMillis", "clientID", "timestamp", "brokerName", "clusterName", "brokerAddr", "brokerId", "group"),
     *("offset", "delayLevel", "readQueueNums", "writeQueueNums", "perm", "key", "namespace", "compressed", "bodyCrc32"),
     *("producerGroup", "defaultTopic", "bornTimestamp", "flag", "properties", "a", "b", "c", "d", "e", "f", "g", "h"),
+    *("extraInfo", "invisibleTime", "pollTime", "initMode", "exp", "order", "attemptId", "suspend"),
     *("i", "j", "l", "m", "maxMsgBytes", "expressionType", "beginTimestamp", "endTimestamp", "groupName", "subVersion"),
 )
 VALUES: Final = (
     *("orders", "g", "0", "1", "2", "5", "-1", "true", "false", "*", "a || b", "%RETRY%g", "TBW102", "x" * 300),
+    *("0 1700000000000 60000 1 0 broker-a 0 0", "0 5 -1 999 1 b 0 9223372036854775807"),
     *("9223372036854775807", "-9223372036854775809", "2147483647", "99999999", "", "1.5", "ü", "127.0.0.1:10911"),
 )
+POPPING: Final = {
+    "maxMsgNums": "4",
+    "invisibleTime": "5",
+    "pollTime": "0",
+    "offset": "0",
+    "extraInfo": "0 1700000000000 5 1 0 broker-a 0 0",
+}
 _QUEUE = {"topic": "orders", "brokerName": "broker-a", "queueId": 0}
 BODIES: Final = (
     b"",
@@ -108,6 +117,12 @@ BODIES: Final = (
     ).encode(),
     json.dumps({"consumerGroup": "g", "clientId": "c1", "mqSet": [_QUEUE]}).encode(),
     json.dumps({"groupName": "g", "retryQueueNums": 1}).encode(),
+    json.dumps(
+        {"topic": "orders", "consumerGroup": "g", "clientId": "c1", "strategyName": "AVG", "mode": "POP"}
+    ).encode(),
+    json.dumps(
+        {"acks": [{"c": "g", "t": "orders", "so": 0, "q": 0, "rq": 1, "pt": 5, "it": 60000, "b": "Bw=="}]}
+    ).encode(),
     b'{"topicConfigSerializeWrapper":{"topicConfigTable":{"t":{"readQueueNums":4}},"dataVersion":{"counter":1}}}',
     b"\x00\x00\x00\x2f\xda\xa3\x20\xa7\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x05hello\x00\x00",
 )
@@ -117,8 +132,10 @@ def rocketmq_frame(codes: tuple[int, ...], random: Random) -> bytes:
     """A request that a server knows, most often with something wrong in its header or its body."""
     fields = {name: random.choice(VALUES) for name in random.sample(NAMES, random.randrange(30))}
     fields |= {"topic": "orders", "queueId": "0", "consumerGroup": "g"} if random.random() < 0.6 else {}
+    fields |= POPPING if random.random() < 0.2 else {}
     body, form = random.choice(BODIES), random.choice((JSON, BINARY))
     code = random.choice(codes) if random.random() < 0.95 else random.randrange(-10, 1000)
+    form = JSON if code >= 1 << 15 else form  # the other form has two bytes for it
     raw = encode(Frame(code, random.randrange(100), fields, body, flag=random.choice((0, 0, 0, 2, 1)), form=form))
     how = random.randrange(20)
     if how == 0:

@@ -1,7 +1,7 @@
 """docs/images/record-life.svg: what may become of a record that is given out one by one, in both systems side by side.
 
-Two machines, drawn as `equipoise states` draws those of the model. Kafka's edges are those of spec share 4.1, 4.6 and 9,
-RocketMQ's those of spec pop 4 and 5 and of its gRPC proxy.
+Two machines, drawn as `equipoise states` draws those of the model. Kafka's edges are those of spec share 4.1, 4.6 and
+9, RocketMQ's those of spec pop 4 and 5 and of its gRPC proxy.
 """
 
 import re

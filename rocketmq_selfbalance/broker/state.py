@@ -22,6 +22,7 @@ from rocketmq_selfbalance.codes import MASTER_ID, RETRY_PREFIX
 from rocketmq_selfbalance.messages.membership import SubscriptionGroup
 from rocketmq_selfbalance.messages.nameserver import DataVersion, TopicConfig
 from rocketmq_selfbalance.messages.offsets import PullMessage
+from rocketmq_selfbalance.pop import RequestModes
 from rocketmq_selfbalance.popping.state import GivenOut
 from rocketmq_selfbalance.versions import DEFAULT, Version
 
@@ -180,6 +181,8 @@ class Disk(NodeState):
     """As last flushed."""
     given_out: dict[tuple[str, str], GivenOut] = field(default_factory=dict)
     """(Topic, group) to what was given out by POP."""
+    request_modes: RequestModes = field(default_factory=RequestModes)
+    """``messageRequestMode.json``."""
 
 
 GHOST = "!"

@@ -1,10 +1,11 @@
-"""What RocketMQ's proxy asks of brokers with real records: to give out records, to take their acks and
+"""What RocketMQ's proxy and clients ask of brokers with real records: to give out records, to take their acks and
 other invisible times, and to bury one among the dead letters
 (spec pop 5). Times are milliseconds; ``invisible`` and ``polling`` last so long."""
 
 from typing import NamedTuple
 
 from protocols.engine.nodes import Time
+from rocketmq_selfbalance.codes import ALL_QUEUES
 
 
 class Handle(NamedTuple):
@@ -36,7 +37,7 @@ IN_ORDER = 999
 
 
 class Pop(NamedTuple):
-    """Give out up to ``most`` records of any queue. ``tags``: which tags are wanted, as in ``TagA || TagB``."""
+    """Give out up to ``most`` records. ``tags``: which tags are wanted, as in ``TagA || TagB``."""
 
     correlation: int
     group: str
@@ -47,6 +48,10 @@ class Pop(NamedTuple):
     tags: str
     in_order: bool
     attempt_id: str | None
+    number: int = ALL_QUEUES
+    """The queue; `ALL_QUEUES` for any of the broker."""
+    from_start: bool = False
+    """A queue without an offset is popped from its beginning, else from its end."""
 
 
 class PoppedRecord(NamedTuple):
@@ -62,6 +67,11 @@ class Popped(NamedTuple):
     code: int
     records: tuple[PoppedRecord, ...] = ()
     remark: str | None = None
+    rest: int = 0
+    """How many records were left behind."""
+    pop_time: int = 0
+    """Since 1970."""
+    revive_queue: int = 0
 
 
 class Ack(NamedTuple):
@@ -69,6 +79,34 @@ class Ack(NamedTuple):
     group: str
     topic: str
     handle: Handle
+
+
+class BatchAck(NamedTuple):
+    """Several at once; what is illegal of them is passed over. Answered by `Changed`."""
+
+    correlation: int
+    acks: tuple[Ack, ...]
+
+
+class QueryAssignment(NamedTuple):
+    """Which queues may this member ask, and how? Answered by the queues as JSON."""
+
+    correlation: int
+    topic: str
+    group: str
+    client_id: str | None
+    strategy: str | None
+    message_model: str
+
+
+class SetRequestMode(NamedTuple):
+    """The group pulls or pops the topic from now on, at this broker."""
+
+    correlation: int
+    topic: str
+    group: str
+    mode: str | None
+    share: int
 
 
 class ChangeInvisible(NamedTuple):

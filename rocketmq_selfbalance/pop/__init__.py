@@ -1,6 +1,5 @@
 """POP at RocketMQ's broker: `topic` gives out records, `revive` brings them back, `orderly` serves groups in order."""
 
-from rocketmq_selfbalance.pop.assignment import ALL_QUEUES as ALL_QUEUES
 from rocketmq_selfbalance.pop.assignment import POP as POP
 from rocketmq_selfbalance.pop.assignment import Mode as Mode
 from rocketmq_selfbalance.pop.assignment import Question as Question

@@ -12,15 +12,12 @@ from typing import Final, NamedTuple
 from protocols import Queue, sort_queues
 from protocols.java import sorted_as_java
 from protocols.node_state import NodeState
-from rocketmq_selfbalance.codes import RETRY_PREFIX
+from rocketmq_selfbalance.codes import ALL_QUEUES, RETRY_PREFIX
 from rocketmq_selfbalance.strategies import AllocationError, Averagely, AveragelyByCircle, PositionStrategy
 
 PULL: Final = "PULL"
 POP: Final = "POP"
 _LIGHT_PREFIX: Final = "%LMQ%"
-ALL_QUEUES: Final = -1
-"""The queue number of a pseudo queue, which stands for all queues of the topic at its broker."""
-
 _STRATEGIES: Final[Mapping[str, PositionStrategy]] = {
     Averagely.name: Averagely(),
     AveragelyByCircle.name: AveragelyByCircle(),

@@ -140,7 +140,7 @@ def _popped(
     if not isinstance(answer, Popped):
         end(proxy, now, call, Status(Code.INTERNAL_SERVER_ERROR, gone()), out)
         return
-    if answer.code not in (codes.SUCCESS, codes.PULL_NOT_FOUND):
+    if answer.code not in (codes.SUCCESS, codes.POLLING_TIMEOUT):
         code = _REFUSALS.get(answer.code, Code.INTERNAL_SERVER_ERROR)
         end(proxy, now, call, Status(code, answer.remark or ""), out)
         return

@@ -15,8 +15,10 @@ from rocketmq_selfbalance.messages.offsets import (
     ResetConsumerClientOffset,
     UpdateConsumerOffset,
 )
+from rocketmq_selfbalance.messages.popping import Changed, Popped
 from rocketmq_selfbalance.messages.requests import Answer, LockBatchMqAnswer
 from rocketmq_selfbalance.remoting import ONEWAY, RESPONSE, Frame
+from rocketmq_selfbalance.wire import remoting_pops
 from rocketmq_selfbalance.wire.messages import AskClient, ClientHeartbeat, Pulled, Reply
 
 
@@ -104,6 +106,8 @@ _ANSWERS: Mapping[type[Message], Callable[[Message, Any], Answered]] = {
     LockBatchMqAnswer: _locked,
     Pulled: _pulled,
     Reply: _reply,
+    Popped: remoting_pops.popped,
+    Changed: remoting_pops.changed,
 }
 
 

@@ -16,9 +16,17 @@ from rocketmq_selfbalance.codes import REQUEST_CODE_NOT_SUPPORTED, SUCCESS, SYST
 from rocketmq_selfbalance.messages.membership import GetConsumerListByGroup, HeartBeat, ResetOffset, UnregisterClient
 from rocketmq_selfbalance.messages.nameserver import RegisterBroker, UnregisterBroker
 from rocketmq_selfbalance.messages.offsets import SearchOffsetByTimestamp
-from rocketmq_selfbalance.messages.popping import Ack, ChangeInvisible, Pop, ToDeadLetters
+from rocketmq_selfbalance.messages.popping import (
+    Ack,
+    BatchAck,
+    ChangeInvisible,
+    Pop,
+    QueryAssignment,
+    SetRequestMode,
+    ToDeadLetters,
+)
 from rocketmq_selfbalance.messages.requests import Answer, LockBatchMq, LockBatchMqAnswer, UnlockBatchMq
-from rocketmq_selfbalance.wire import messages, offset_views, popped, popping, pulling, sending
+from rocketmq_selfbalance.wire import allocation, messages, offset_views, popped, popping, pulling, sending
 from rocketmq_selfbalance.wire.given_out import POPPED
 from rocketmq_selfbalance.wire.served import ClientKind, Served
 
@@ -94,6 +102,7 @@ class ServedBroker:
         self.node.start(now, named)
         schedule_next(self.served.broker, now, named)
         out.set_timer(LOOK, now + LOOK_MS)
+        out.set_timer(allocation.POLL, now + allocation.FIRST_POLL_MS)
 
     def receive(self, now: Time, sender: str, message: Message, out: Outbox) -> None:
         named = self._at(now, out)
@@ -109,6 +118,8 @@ class ServedBroker:
         if timer == LOOK:
             served.ownership.look(now, served.broker.name, out.observe)
             out.set_timer(LOOK, now + LOOK_MS)
+        elif timer == allocation.POLL:
+            allocation.poll(served, now, out)
         elif timer == DELIVER:
             pulling.delivered(served, now, named)
             schedule_next(served.broker, now, named)
@@ -128,6 +139,7 @@ class ServedBroker:
     def closed(self, now: Time, peer: str, out: Outbox) -> None:
         served, named = self.served, self._at(now, out)
         pulling.forget(served, peer)
+        popping.forget(served, peer)
         self.node.closed(now, peer, named)
         served.clients.pop(peer, None)
         for group in [group for group, channels in served.producers.items() if peer in channels]:
@@ -262,6 +274,9 @@ _REQUESTS: Mapping[type[Message], _Handle] = {
     messages.EndHalf: lambda broker, *event: sending.end_half(broker.served, *event),
     Pop: lambda broker, *event: popping.pop(broker.served, *event),
     Ack: lambda broker, *event: popped.ack(broker.served, *event),
+    BatchAck: lambda broker, *event: popped.ack_batch(broker.served, *event),
+    QueryAssignment: lambda broker, *event: allocation.answer(broker.served, *event),
+    SetRequestMode: lambda broker, *event: allocation.set_mode(broker.served, *event),
     ChangeInvisible: lambda broker, *event: popped.change(broker.served, *event),
     ToDeadLetters: lambda broker, *event: popped.bury(broker.served, *event),
     messages.SendBack: lambda broker, *event: sending.send_back(broker.served, *event),

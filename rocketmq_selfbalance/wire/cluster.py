@@ -141,6 +141,7 @@ class RocketMQCluster:
         store.host = stored_messages.host(address.host, address.port)
         state = Broker(name, self.disks[name], self.broker_settings, (NAME_SERVER,))
         served = Served(state, store, self.wire, self.ownership, self.addresses[name], self.epoch_ms)
+        served.route_of = self._route
         self.world.start(name, ServedBroker(served))
 
     def stop_broker(self, name: str) -> None:

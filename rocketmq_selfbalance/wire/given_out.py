@@ -8,9 +8,8 @@ from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from protocols.engine.nodes import Outbox, Time
-from rocketmq_selfbalance import codes
 from rocketmq_selfbalance.messages import popping as asked
-from rocketmq_selfbalance.pop import Handle, PopRecord, PopTopic, ReviveQueue
+from rocketmq_selfbalance.pop import Handle, PopRecord, PopTopic, ReviveQueue, retry_topic_of
 from rocketmq_selfbalance.pop.orderly import OrderedBatch
 from rocketmq_selfbalance.pop.revive import INTERVAL_MS, CheckPoint
 from rocketmq_selfbalance.pop.topic import REVIVE_QUEUES
@@ -48,7 +47,7 @@ class GivenOut(PopTopic):
 
     @property
     def retry_topic(self) -> str:
-        return f"{codes.RETRY_PREFIX}{self.group}_{self.topic}"
+        return retry_topic_of(self.group, self.topic)
 
     def _from_queue(
         self, now: Time, number: int, end: int, most: int, invisible: Time, revive_queue: int

@@ -61,6 +61,15 @@ def ack(served: Served, now: Time, sender: str, message: asked.Ack, out: Outbox)
     out.send(sender, asked.Changed(message.correlation, code))
 
 
+def ack_batch(served: Served, now: Time, sender: str, message: asked.BatchAck, out: Outbox) -> None:
+    """Several records are done; illegal ones are passed over, and the answer is always success."""
+    for each in message.acks:
+        state = given_out(served, now, each.topic, each.group)
+        if _illegal(served, now, state, each.handle, last=0) == codes.SUCCESS:
+            _acked(served, now, state, each.handle, out)
+    out.send(sender, asked.Changed(message.correlation, codes.SUCCESS))
+
+
 def _acked(served: Served, now: Time, state: GivenOut, handle: asked.Handle, out: Outbox) -> int:
     if handle.revive_queue != asked.IN_ORDER:
         state.ack(_point(served, handle))

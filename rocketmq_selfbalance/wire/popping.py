@@ -2,6 +2,7 @@
 spec pop 5.1, 5.2, 5.4): requests wait in one line, and a record that comes wakes the first of them."""
 
 from bisect import insort
+from collections.abc import Iterable
 
 from protocols.engine.nodes import Outbox, Time, TimerName
 from rocketmq_selfbalance import codes
@@ -9,6 +10,7 @@ from rocketmq_selfbalance.broker import administration
 from rocketmq_selfbalance.messages import popping as asked
 from rocketmq_selfbalance.messages.nameserver import TopicConfig
 from rocketmq_selfbalance.pop import Handle, PopRecord
+from rocketmq_selfbalance.pop.topic import REVIVE_QUEUES
 from rocketmq_selfbalance.wire import pulling, stored_messages
 from rocketmq_selfbalance.wire.given_out import (
     POLL,
@@ -24,7 +26,7 @@ from rocketmq_selfbalance.wire.served import Served
 
 MOST_AT_ONCE = 32
 MOST_WAITING = 1_024
-"""``popPollingSize``: requests of one topic and group."""
+"""``popPollingSize``: requests of one topic, group and queue."""
 ANSWER_EARLY_MS: Time = 50.0
 FORCE_EVERY = 800
 """``popLongPollingForceNotifyInterval``: a record at such an offset wakes a request whatever its tags are."""
@@ -39,17 +41,17 @@ def begin(served: Served) -> None:
 
 def pop(served: Served, now: Time, sender: str, message: asked.Pop, out: Outbox) -> None:
     """A request for records."""
-    refused = _refusal(served, message)
+    refused = _refusal(served, sender, message)
     if refused is not None:
         out.send(sender, refused)
         return
     state = given_out(served, now, message.topic, message.group)
     records = _taken(served, now, state, message, out)
     if records:
-        _answer(served, now, sender, message, records, out)
+        _answer(served, now, sender, state, message, records, out)
     elif message.polling <= 0:
-        out.send(sender, asked.Popped(message.correlation, codes.PULL_NOT_FOUND))
-    elif len(state.line) >= MOST_WAITING:
+        _answer(served, now, sender, state, message, (), out)
+    elif sum(waiting.pop.number == message.number for waiting in state.line) >= MOST_WAITING:
         out.send(sender, asked.Popped(message.correlation, codes.POLLING_FULL))
     else:
         state.waited += 1
@@ -57,12 +59,18 @@ def pop(served: Served, now: Time, sender: str, message: asked.Pop, out: Outbox)
         set_timers(served, now, state, out)
 
 
-def _refusal(served: Served, message: asked.Pop) -> asked.Popped | None:
+def _refusal(served: Served, sender: str, message: asked.Pop) -> asked.Popped | None:
     broker, number = served.broker, message.correlation
     config = broker.disk.topics.configs.get(message.topic)
     help = "\nSee https://rocketmq.apache.org/docs/bestPractice/06FAQ for further details."
     if config is None:
         return asked.Popped(number, codes.TOPIC_NOT_EXIST, (), f"topic[{message.topic}] not exist, {help}")
+    if message.most > MOST_AT_ONCE:
+        why = f"the max message num {message.most} is greater than {MOST_AT_ONCE}"
+        return asked.Popped(number, codes.INVALID_PARAMETER, (), why)
+    if message.number >= config.read:
+        why = f"queueId[{message.number}] is illegal, topic:[{message.topic}] topicConfig.readQueueNums:[{config.read}]"
+        return asked.Popped(number, codes.INVALID_PARAMETER, (), f"{why} consumer:[{sender}]")
     if not config.perm & codes.PERM_READ:
         why = f"the topic[{message.topic}] peeking message is forbidden"
         return asked.Popped(number, codes.NO_PERMISSION, (), why)
@@ -83,8 +91,9 @@ def _taken(
     if config is None:
         return ()
     wall = float(served.epoch(now))
-    _look(served, now, state, config)
-    numbers = [number for number in range(config.read) if number in state.queues]
+    every = range(config.read) if message.number == codes.ALL_QUEUES else (message.number,)
+    _look(served, now, state, every, from_start=message.from_start)
+    numbers = [number for number in every if number in state.queues]
     ends = {number: state.queues[number].max_offset(now) for number in numbers}
     state.wanted = pulling.codes_of(message.tags)
     revive_queue = served.revive_queue(message.correlation)
@@ -101,10 +110,11 @@ def _taken(
     return tuple(record for record in records if record is not None)
 
 
-def _look(served: Served, now: Time, state: GivenOut, config: TopicConfig) -> None:
-    """Queues that were never asked begin at an administrator's offset, at a committed one, or near their ends."""
+def _look(served: Served, now: Time, state: GivenOut, numbers: Iterable[int], *, from_start: bool) -> None:
+    """Queues that were never asked begin at an administrator's offset, at a committed one, at their start or near
+    their ends."""
     topic, group, offsets = state.topic, state.group, served.broker.offsets
-    for number in range(config.read):
+    for number in numbers:
         queue = served.store.records(topic, number)
         if queue is None:
             continue
@@ -115,7 +125,7 @@ def _look(served: Served, now: Time, state: GivenOut, config: TopicConfig) -> No
             state.ordered.clear(number)
         elif number not in state.committed:
             known = offsets.query(group, topic, number)
-            newest = 0 if queue.min_offset <= 0 else queue.max_offset(now) - 1
+            newest = queue.min_offset if from_start or queue.min_offset <= 0 else queue.max_offset(now) - 1
             state.committed[number] = known if known >= 0 else newest
         state.committed[number] = max(state.committed[number], queue.min_offset)
 
@@ -146,40 +156,60 @@ def _answer(
     served: Served,
     now: Time,
     sender: str,
+    state: GivenOut,
     message: asked.Pop,
     records: tuple[asked.PoppedRecord, ...],
     out: Outbox,
 ) -> None:
+    """What the pop that was just made has found."""
     served.read += len(records)
-    out.send(sender, asked.Popped(message.correlation, codes.SUCCESS, records))
+    code = codes.SUCCESS if records else codes.POLLING_TIMEOUT
+    revive_queue = asked.IN_ORDER if message.in_order else (state.pops - 1) % REVIVE_QUEUES
+    told = asked.Popped(message.correlation, code, records, None, state.rest, served.epoch(now), revive_queue)
+    out.send(sender, told)
 
 
 # Requests that wait.
 
 
 def arrived(served: Served, now: Time, topic: str, number: int, out: Outbox) -> None:
-    """Records have come to a queue: of each group that waits, the first request in line looks at them."""
+    """Records have come to a queue: of each group, the first request in the line for any queue looks at them, and the
+    first in the line for this one."""
     queue = served.store.records(topic, number)
     if queue is None or not queue.stored:
         return
     newest = queue.stored[-1]
     for state in list(served.store.popped.values()):
         if isinstance(state, GivenOut) and state.topic == topic and state.line:
-            wanted = pulling.codes_of(state.line[0].pop.tags)
-            offset = queue.max_offset(now) - 1
-            if wanted is None or newest.tags in wanted or offset % FORCE_EVERY == 0:
-                wake(served, now, state, out)
+            for line in (codes.ALL_QUEUES, number):
+                first = _first(state, line)
+                wanted = None if first is None else pulling.codes_of(first.pop.tags)
+                offset = queue.max_offset(now) - 1
+                if wanted is None or newest.tags in wanted or offset % FORCE_EVERY == 0:
+                    wake(served, now, state, out, line)
 
 
-def wake(served: Served, now: Time, state: GivenOut, out: Outbox) -> None:
+def _first(state: GivenOut, line: int) -> Waiting | None:
+    """The request that waits longest for this queue, or for any (`codes.ALL_QUEUES`)."""
+    return next((waiting for waiting in state.line if waiting.pop.number == line), None)
+
+
+def wake(served: Served, now: Time, state: GivenOut, out: Outbox, line: int = codes.ALL_QUEUES) -> None:
     """The first request in line pops what is there, or stays where it is."""
-    if not state.line:
+    first = _first(state, line)
+    if first is None:
         return
-    first = state.line[0]
     records = _taken(served, now, state, first.pop, out)
     if records:
         state.line.remove(first)
-        _answer(served, now, first.sender, first.pop, records, out)
+        _answer(served, now, first.sender, state, first.pop, records, out)
+
+
+def forget(served: Served, sender: str) -> None:
+    """A connection ended: its requests are passed over."""
+    for state in served.store.popped.values():
+        if isinstance(state, GivenOut) and any(waiting.sender == sender for waiting in state.line):
+            state.line = [waiting for waiting in state.line if waiting.sender != sender]
 
 
 def due(served: Served, now: Time, timer: TimerName, out: Outbox) -> None:
@@ -191,8 +221,7 @@ def due(served: Served, now: Time, timer: TimerName, out: Outbox) -> None:
         while state.line and state.line[0].due <= now:
             waiting = state.line.pop(0)
             records = _taken(served, now, state, waiting.pop, out)
-            code = codes.SUCCESS if records else codes.PULL_NOT_FOUND
-            out.send(waiting.sender, asked.Popped(waiting.pop.correlation, code, records))
+            _answer(served, now, waiting.sender, state, waiting.pop, records, out)
     elif what == REVIVE:
         _revive(served, now, state, out)
     else:
@@ -206,8 +235,9 @@ def _revive(served: Served, now: Time, state: GivenOut, out: Outbox) -> None:
     copied: list[PopRecord] = []
     while state.next_revival() <= wall:
         copied += _copied(served, now, state, state.revive_once(), out)
-    for _ in copied:
+    for _ in copied:  # they stand in queue 0 of the retry topic
         wake(served, now, state, out)
+        wake(served, now, state, out, 0)
 
 
 def _copied(served: Served, now: Time, state: GivenOut, records: list[PopRecord], out: Outbox) -> list[PopRecord]:

@@ -9,7 +9,7 @@ from rocketmq_selfbalance.messages import membership, offsets
 from rocketmq_selfbalance.messages.nameserver import GetRouteInfo
 from rocketmq_selfbalance.messages.requests import LockBatchMq, UnlockBatchMq
 from rocketmq_selfbalance.remoting import ONEWAY, Frame
-from rocketmq_selfbalance.wire import messages, orders
+from rocketmq_selfbalance.wire import messages, orders, remoting_pops
 
 _COMMIT, _SUSPEND, _FILTER = 1, 2, 4
 """Bits of a pull's system flag: it commits, it may be held, it brings a filter of its own."""
@@ -270,6 +270,7 @@ BROKER: Mapping[int, Decoder] = {
     310: _send_2,
     320: _send_batch,
     361: _pull,
+    **remoting_pops.DECODERS,
     **dict.fromkeys(BROKER_ASKED, _ask),
 }
 """Number of a request to a broker to what it says."""

@@ -15,7 +15,9 @@ from protocols.engine.nodes import Outbox, Time
 from protocols.java import Queue
 from rocketmq_selfbalance.broker.state import Broker
 from rocketmq_selfbalance.broker.store import Delayed, MessageStore, StoredQueue
+from rocketmq_selfbalance.messages.nameserver import Route
 from rocketmq_selfbalance.messages.offsets import Retried
+from rocketmq_selfbalance.pop import TopicRoutes
 from rocketmq_selfbalance.wire import stored_messages
 from rocketmq_selfbalance.wire.messages import Pull
 from rocketmq_selfbalance.wire.ownership import Ownership
@@ -276,6 +278,9 @@ class Served:
         self.halves: dict[int, HalfMessage] = {}
         """Number of a transaction's first half to it."""
         self.half_count = 0
+        self.routes = TopicRoutes()
+        self.route_of: Callable[[str], Route | None] = lambda topic: None
+        """What the name server answers for a topic."""
         self.revive_queue: Callable[[int], int | None] = lambda number: None
         """The revive queue of the pop of this number, where a replay knows it; None: the next one in turn."""
         self.revive_phases: Sequence[Time] = (0.0,) * 8

@@ -127,7 +127,7 @@ def test_the_anchor_of_a_proof_is_the_line_of_its_function(site: Path) -> None:
 @pytest.mark.parametrize("folder", ["notebooks", "notebooks/zh"])
 def test_every_notebook_is_a_page_with_its_pictures(site: Path, folder: str) -> None:
     notebooks = sorted((site / folder).glob("*.ipynb"))
-    assert len(notebooks) == 9
+    assert len(notebooks) == 10
     for path in notebooks:
         cells = json.loads(path.read_text(encoding="utf-8"))["cells"]
         outputs = [out for cell in cells for out in cell.get("outputs", [])]

@@ -14,7 +14,9 @@ import org.apache.rocketmq.common.message.Message;
 import org.apache.rocketmq.common.message.MessageExt;
 
 /**
- * consume NAMESRV TOPIC GROUP INSTANCE TAGS concurrently|orderly|failing: prints each record until its input ends.
+ * consume NAMESRV TOPIC GROUP INSTANCE TAGS HOW: prints each record until its input ends.
+ * HOW is concurrently, orderly or failing; or popping (the broker says which queues, and whether by POP; records are
+ * invisible for 5 s), popping-refusing (each record once), popping-hanging (in its first record).
  * produce NAMESRV TOPIC TAG FIRST COUNT: sends records whose bodies are numbers, half of them in batches of two.
  */
 public class WireClient {
@@ -59,6 +61,10 @@ public class WireClient {
         consumer.setConsumeFromWhere(ConsumeFromWhere.CONSUME_FROM_FIRST_OFFSET);
         consumer.setMaxReconsumeTimes(how.equals("failing") ? 1 : -1);
         consumer.subscribe(topic, tags);
+        if (how.startsWith("popping")) {
+            consumer.setClientRebalance(false);
+            consumer.setPopInvisibleTime(5000);
+        }
         if (how.equals("orderly")) {
             consumer.registerMessageListener((MessageListenerOrderly) (records, context) -> {
                 records.forEach(each -> show(instance, each));
@@ -67,7 +73,12 @@ public class WireClient {
         } else {
             consumer.registerMessageListener((MessageListenerConcurrently) (records, context) -> {
                 records.forEach(each -> show(instance, each));
-                return how.equals("failing") ? ConsumeConcurrentlyStatus.RECONSUME_LATER
+                if (how.equals("popping-hanging")) {
+                    hang();
+                }
+                boolean later = how.equals("failing")
+                    || how.equals("popping-refusing") && records.get(0).getReconsumeTimes() == 0;
+                return later ? ConsumeConcurrentlyStatus.RECONSUME_LATER
                     : ConsumeConcurrentlyStatus.CONSUME_SUCCESS;
             });
         }
@@ -76,6 +87,14 @@ public class WireClient {
         new Scanner(System.in).useDelimiter("\\A").hasNext();
         consumer.shutdown();
         System.out.println("stopped");
+    }
+
+    static void hang() {
+        try {
+            Thread.sleep(600000);
+        } catch (InterruptedException left) {
+            Thread.currentThread().interrupt();
+        }
     }
 
     static void show(SendResult sent) {

@@ -128,8 +128,8 @@ def test_producers_bring_topics_into_being_and_what_is_not_served_is_refused() -
         assert (await client.send("new", 4, "x")).code == 1
         assert (await client.send("new", 0, "x" * 5_000_000)).code == 13
         assert (await client.send("new", 0, "x", "TRAN_MSG\x01true\x02")).code == 16
-        refused = await client.ask(200_050)
-        assert (refused.code, refused.remark) == (3, " request type 200050 not supported")
+        refused = await client.ask(200_054)
+        assert (refused.code, refused.remark) == (3, " request type 200054 not supported")
         assert (await client.ask(14, {"topic": "new"})).remark == "the custom field <consumerGroup> is null"
         assert (await client.ask(34, {}, b"[")).code == 1
         sql = {"clientId": "c", "group": "g", "subscriptionData": {"expressionType": "SQL92"}}
