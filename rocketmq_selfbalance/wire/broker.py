@@ -97,6 +97,7 @@ class ServedBroker:
     def start(self, now: Time, out: Outbox) -> None:
         named = self._at(now, out)
         self.served.started = now
+        popping.begin(self.served)
         self.node.start(now, named)
         schedule_next(self.served.broker, now, named)
         out.set_timer(LOOK, now + LOOK_MS)
