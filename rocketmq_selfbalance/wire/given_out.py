@@ -4,6 +4,7 @@ back, and who waits for some (spec pop 5). The rules are those of `rocketmq_self
 Times of check points are milliseconds since 1970, as in receipt handles; those of waiting requests are the world's.
 """
 
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
@@ -98,8 +99,10 @@ def stored_record(served: Served, state: GivenOut, *, of_retry: bool, number: in
     return None if queue is None else queue.at(offset)
 
 
-def commit(served: Served, state: GivenOut) -> None:
-    for number, offset in state.committed.items():
+def commit(served: Served, state: GivenOut, numbers: Iterable[int]) -> None:
+    """The offsets of these queues are committed."""
+    for number in numbers:
+        offset = state.committed[number]
         if served.broker.offsets.query(state.group, state.topic, number) != offset:
             served.broker.offsets.commit(served.now, state.group, state.topic, number, offset)
             served.broker.unflushed = True
