@@ -38,6 +38,15 @@ NAME_SERVER: Final = "namesrv"
 """Node name of the name server."""
 
 
+def has_grpc() -> bool:
+    """Whether a proxy can be served here; what it needs is loaded, which takes longer than a cluster's start."""
+    try:
+        import rocketmq_selfbalance.wire.grpc_door  # noqa: F401
+    except ModuleNotFoundError:
+        return False
+    return True
+
+
 class RocketMQCluster:
     """One in a world on sockets; made by `start`, to be used in the world's event loop."""
 
@@ -168,10 +177,10 @@ class RocketMQCluster:
 
     async def start_proxy(self, port: int = 0, settings: ProxySettings | None = None) -> bool:
         """Serve clients of the 5.x line too, on this port (0: a free one); whether grpcio is there to do it."""
-        try:
-            from rocketmq_selfbalance.wire.grpc_door import DOOR, GrpcDoor
-        except ModuleNotFoundError:
+        if not has_grpc():
             return False
+        from rocketmq_selfbalance.wire.grpc_door import DOOR, GrpcDoor
+
         door = GrpcDoor(self.world)
         self.world.endings.append(door.close)
         taken = await door.listen(self.host, port)
