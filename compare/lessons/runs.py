@@ -4,7 +4,8 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from math import floor
 
 from compare.documents.comparison import VariantRecord
-from compare.running.production import productions, waiting_at
+from compare.running.lag import waiting_at
+from compare.running.production import productions
 from compare.running.record import run_record
 from compare.running.run_variant import RunResult, run_variant
 from compare.running.systems import cluster_of

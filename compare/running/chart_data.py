@@ -10,9 +10,10 @@ from compare.catalogues import UNCOUNTED
 from compare.figures import Figure
 from compare.formatting import visible
 from compare.running.event_outcomes import combined_fairness_at_each
+from compare.running.lag import waiting_at
 from compare.running.phases import Phase, ownership_changes
 from compare.running.player import player
-from compare.running.production import productions, waiting_at
+from compare.running.production import productions
 from compare.running.run_variant import RunResult, run_variant
 from compare.running.systems import system_of
 from protocols import Queue, sort_queues

@@ -365,9 +365,8 @@ class WhyStalled:
             members = tuple(sorted({of.removesuffix(f" {name}") for _, of in failed}))
             lasted = stall.until - failed[0][0]
             why = None if self._links_break else NOT_LATEST
-            yield Explained(
-                lasted, Reason(REFUSED, 0.0, event_before(self._timeline, stall.since), why, members, lasted)
-            )
+            event = event_before(self._timeline, stall.since)
+            yield Explained(lasted, Reason(REFUSED, 0.0, event, why, members, lasted))
 
     def _busy(self, stall: Stall) -> Iterator[Explained]:
         """The owner handles records of its other queues meanwhile."""
@@ -380,12 +379,8 @@ class WhyStalled:
 
     def _latest_event(self, at: Time, member: str) -> str | None:
         """The latest event until this time that is about the member."""
-        about = [
-            happening.text
-            for happening in self._timeline.causes.happenings
-            if happening.at <= at and member in happening.members
-        ]
-        return about[-1] if about else None
+        until = (each for each in self._timeline.causes.happenings if each.at <= at)
+        return next((each.text for each in reversed([*until]) if member in each.members), None)
 
 
 def _of_trigger(rebalance: Rebalance, waited: Time) -> tuple[str, ...]:

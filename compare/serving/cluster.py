@@ -150,9 +150,7 @@ async def start(
     """
     _check_reachable(host, advertised)
     if system == "rocketmq":
-        from rocketmq_selfbalance.wire import has_grpc
-
-        has_grpc()  # before the world's clock begins
+        _import_grpc()
     history = History(UNCOUNTED, keeps_messages=keeps_messages)
     tracing = keeps_messages or journal is not None or observer is not None
     world = Sockets(seed=seed, observer=observer or history, tracing=tracing)
@@ -185,6 +183,13 @@ async def start(
     if scenario is not None:
         served.schedule(scenario)
     return served
+
+
+def _import_grpc() -> None:
+    """Before the world's clock begins: it takes a while."""
+    from rocketmq_selfbalance.wire import has_grpc
+
+    has_grpc()
 
 
 def _check_reachable(host: str, advertised: str | None) -> None:
