@@ -177,7 +177,7 @@ _OF_RUNS = (
         ),
     ),
     *_by(
-        "compare.running.production.lag_peak",
+        "compare.running.lag.lag_peak",
         Metric(
             "lag.peak", "lag peak", "the largest lag from the first event on, in records", "records", -1, "lag_peak"
         ),
