@@ -35,7 +35,7 @@ V = TypeVar("V", bound=Version)
 
 def short(given: object) -> str:
     """The first two numbers of ``4.4.0``, or of a number, as YAML reads ``4.4``; what is no version, as it is."""
-    parts = str(given).split(".") if isinstance(given, str | float) else []
+    parts = str(given).split(".") if isinstance(given, str | int | float) else []
     return ".".join(parts[:2] if all(part.isdigit() for part in parts) else parts)
 
 

@@ -103,6 +103,10 @@ def _replayed(core: Core, partition: int, latest: Mapping[Key, Value]) -> tuple[
     groups: dict[str, Group] = {}
     others = replayed(core, partition, latest)
     for key, value in latest.items():
+        # An emptied group that was forgotten without a tombstone, and has become a classic one.
+        if isinstance(key, GroupKey) and isinstance(value, GroupValue):
+            others.pop(key.group, None)
+    for key, value in latest.items():
         if isinstance(key, OffsetKey) and isinstance(value, CommittedOffset):
             if key.group in others:
                 others[key.group].offsets[key.topic, key.number] = value

@@ -119,11 +119,11 @@ def _answer_parked(core: Core, classic: Group, out: Outbox) -> None:
 
 def _members_of(core: Core, classic: Group) -> list[tuple[ConsumerMember, tuple[Partition, ...]]]:
     """The members as they will be, each with what it owns; `Refused` where an assignment cannot be read, and, as the
-    released broker has it, where the group has not chosen a protocol yet."""
-    if classic.protocol is None:
-        raise Refused(UNKNOWN_SERVER_ERROR)
+    released broker has it, where the group has not chosen a protocol yet, or a member that joins now lacks it."""
     members = []
     for member in classic.ordered():
+        if classic.protocol is None or classic.protocol not in (name for name, _ in member.protocols):
+            raise Refused(UNKNOWN_SERVER_ERROR)
         metadata = member.metadata(classic.protocol)
         if not isinstance(metadata, messages.ConsumerMetadata):
             raise Refused(GROUP_ID_NOT_FOUND)

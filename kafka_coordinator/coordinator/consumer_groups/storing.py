@@ -20,6 +20,7 @@ from kafka_coordinator.assignors.inputs import Partition
 from kafka_coordinator.coordinator.consumer_groups import sessions, states
 from kafka_coordinator.coordinator.consumer_groups.group import ConsumerGroup
 from kafka_coordinator.coordinator.consumer_groups.member import JOINING, ConsumerMember, Profile, observe_member_epoch
+from kafka_coordinator.coordinator.consumer_groups.uniform_balance import timeline_order
 from kafka_coordinator.coordinator.core import Core
 from kafka_coordinator.coordinator.group import session_timer
 from kafka_coordinator.coordinator.log import Key, Value
@@ -210,7 +211,9 @@ def replayed(core: Core, partition: int, latest: Mapping[Key, Value]) -> dict[st
 def take_over(core: Core, group: ConsumerGroup, now: Time, out: Outbox) -> None:
     """This broker coordinates the group from now on: sessions begin anew, and so does the time to revoke."""
     core.consumer_groups[group.id] = group
-    for member in group.members.values():
+    # Sessions that end at the same time end in the order in which they began: that of the coordinator's map.
+    for member_id in timeline_order(list(group.members), group.most_members):
+        member = group.members[member_id]
         state = member.standing.state
         after = states.MEMBER.next_state(states.ABSENT, states.LOADED, states.member_guard(state))
         out.observe(Transition(states.MEMBER.name, member.called, states.ABSENT, states.LOADED, after))
