@@ -3,7 +3,8 @@ needs packages that a comparison does without.
 
 Frames are those of the versions that a Java client of 4.1 speaks with a broker of 4.1 (``_HEADERS``), for share groups
 those of 4.4. Fetches of records are none of them, be they of owned partitions or of shared ones. All are flexible:
-lengths are unsigned varints of one more than the length, and every structure ends with the number of its tags, 0.
+lengths are unsigned varints of one more than the length, and every structure ends with the number of its tags, 0. The
+group's name in answers that repeat it is left out: the model's answers do not have it.
 
 In Kafka `RequestHeader`, `ResponseHeader` and the generated messages.
 """
@@ -116,7 +117,7 @@ def _fetch(told: messages.OffsetFetch) -> int:
 def _fetched(told: messages.OffsetFetchAnswer) -> int:
     texts = sum(map(_text, told.texts or ("",) * len(told.offsets)))
     topics = _by_topic((partition for partition, _, _ in told.offsets), 4 + 8 + 4 + 2 + _TAGS)
-    return 4 + 1 + topics + texts + 2 + _TAGS
+    return 4 + 1 + _text("") + topics + texts + 2 + _TAGS
 
 
 def _asked_metadata(told: messages.MetadataRequest) -> int:

@@ -246,6 +246,15 @@ class Writes(NamedTuple):
     """Whether those that wait are acknowledged at once all the same, and cannot be read alone."""
 
 
+class Resends(NamedTuple):
+    """From now on ``per_second`` records of the topic are written by another broker than the one that its producers
+    tried first; and ``twice`` records are stored a second time now, by a frozen broker that goes on."""
+
+    topic: str
+    per_second: float
+    twice: int = 0
+
+
 class Stage(NamedTuple):
     """A stage of what follows from the failure of a server: ``what`` has happened now ("the controller fences b1"),
     ``until`` it what could not be ("nothing is acknowledged"; empty where nothing is said), and the ``setting`` by

@@ -205,7 +205,10 @@ class ForHowLong(TypedDict):
 
 class OutageRecord(TypedDict):
     """A server that fails: its ``stages``, the longest time without an acknowledged record and without a handled one,
-    and how many records producers could not get rid of, from the event to the next failure."""
+    and how many records producers could not get rid of, from the event to the next failure. ``retried``: written by
+    another broker than the one that was tried first; ``stored_twice``: of these, stored by a frozen broker as well when
+    it went on. Both null in Kafka, whose producer tries again within its client and, idempotent, stores nothing twice.
+    """
 
     event: str
     at_s: float
@@ -213,6 +216,8 @@ class OutageRecord(TypedDict):
     without_send_s: ForHowLong
     without_read_s: ForHowLong
     refused: int
+    retried: int | None
+    stored_twice: int | None
 
 
 class TwoOwnersRecord(TypedDict):

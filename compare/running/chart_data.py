@@ -12,7 +12,7 @@ from compare.formatting import visible
 from compare.running.event_outcomes import combined_fairness_at_each
 from compare.running.phases import Phase, ownership_changes
 from compare.running.player import player
-from compare.running.production import lag_of, productions
+from compare.running.production import productions, waiting_at
 from compare.running.run_variant import RunResult, run_variant
 from compare.running.systems import system_of
 from protocols import Queue, sort_queues
@@ -209,7 +209,4 @@ def _lag(result: RunResult) -> list[int] | None:
         return None
     end = result.timeline.end
     times = [end * at / BUCKETS for at in range(1, BUCKETS + 1)]
-    waiting = dict.fromkeys(times, 0)
-    for each in lag_of(result, production, times):
-        waiting[each.at] += each.records
-    return list(waiting.values())
+    return list((dict.fromkeys(times, 0) | waiting_at(result, production, times)).values())

@@ -6,7 +6,9 @@ How far behind the groups of a run fell, and how long it took them to catch up.
 from collections import Counter, deque
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import compress
 from math import ceil, floor, inf
+from operator import add, mul, or_
 from typing import NamedTuple, TypeAlias
 
 from compare.running.run_variant import RunResult
@@ -22,7 +24,7 @@ from protocols.scenario.fields import Brokers, brokers_of, queue_index
 from protocols.scenario.keys import keyed_queues
 from protocols.scenario.model import Scenario
 from protocols.scenario.rates import Rates
-from protocols.timeline.deliveries import Delivery, Lag, lag_over_time
+from protocols.timeline.deliveries import Delivery, lag_over_time
 from protocols.timeline.lifetimes import Numbering, first_topics, topics_after
 from protocols.timeline.order import KeyOf
 from protocols.timeline.timeline import Timeline
@@ -206,7 +208,7 @@ class _Producers:
     def of(cls, scenario: Scenario, numbering: Numbering) -> "_Producers":
         topics = first_topics(scenario, numbering)
         brokers = {topic: brokers_of(part.queues) for topic, part in scenario.topics.items()}
-        made = cls(Rates(scenario), numbering, topics, brokers, {})
+        made = cls(Rates(scenario, numbering.partitioner), numbering, topics, brokers, {})
         made._write(0.0)
         return made
 
@@ -260,11 +262,13 @@ def key_of(variant: Variant) -> KeyOf | None:
     scenario, keys = variant.scenario, variant.scenario.load.keys
     if not keys:
         return None
-    topics = first_topics(scenario, system_of(variant.part.system).numbering)
+    numbering = system_of(variant.part.system).numbering
+    topics, rule = first_topics(scenario, numbering), numbering.partitioner
     for event in scenario.events:
-        topics |= topics_after(topics, event, system_of(variant.part.system).numbering)
-    keyed = {topic: keyed_queues(keys[topic], len(queues)) for topic, queues in topics.items() if topic in keys}
-    places = {queue: place for topic in keyed for place, queue in enumerate(topics[topic])}
+        topics |= topics_after(topics, event, numbering)
+    keyed = {topic: keyed_queues(keys[topic], len(queues), rule) for topic, queues in topics.items() if topic in keys}
+    lists = {topic: rule.order([queue.broker for queue in topics[topic]]) for topic in keyed}
+    places = {topics[topic][number]: place for topic in keyed for place, number in enumerate(lists[topic])}
 
     def of(queue: Queue, offset: int) -> int | None:
         place = places.get(queue)
@@ -287,20 +291,56 @@ class LagPeak:
     drain: Time | None
 
 
+class Lag(NamedTuple):
+    """``records`` of a queue that a group has not handled at ``at`` (milliseconds)."""
+
+    at: Time
+    group: str
+    queue: Queue
+    records: int
+
+
 def lag_of(result: RunResult, production: Mapping[Queue, ProductionHistory], times: Sequence[Time]) -> list[Lag]:
     """The lag of every queue that is read, at each of the times (ascending) at which the queue exists."""
-    lives = result.timeline.lives
+    return [
+        Lag(at, group, queue, records)
+        for group, queue, lags in _lags(result, production, times)
+        for at, records, there in zip(times, lags, _there(result, queue, times), strict=True)
+        if there
+    ]
+
+
+def waiting_at(
+    result: RunResult, production: Mapping[Queue, ProductionHistory], times: Sequence[Time]
+) -> dict[Time, int]:
+    """The lag of all queues together, at each of the times (ascending) at which there is any."""
+    together, any_there = [0] * len(times), [False] * len(times)
+    for _, queue, lags in _lags(result, production, times):
+        there = _there(result, queue, times)
+        if not all(there):
+            lags = list(map(mul, lags, there))
+        together = list(map(add, together, lags))
+        any_there = list(map(or_, any_there, there))
+    return dict(compress(zip(times, together, strict=True), any_there))
+
+
+def _lags(
+    result: RunResult, production: Mapping[Queue, ProductionHistory], times: Sequence[Time]
+) -> Iterator[tuple[str, Queue, list[int]]]:
     # What was handled before a queue was made anew is of other records.
     deliveries = {
         (group, queue): [each for each in of_queue if each.until > production[queue].since]
         for (group, queue), of_queue in _of_reading_groups(result.timeline)
         if queue in production
     }
-    return [
-        each
-        for each in lag_over_time(deliveries, production, times, result.timeline.without_owners)
-        if each.queue not in lives or any(start <= each.at < end for start, end in lives[each.queue])
-    ]
+    return lag_over_time(deliveries, production, times, result.timeline.without_owners)
+
+
+def _there(result: RunResult, queue: Queue, times: Sequence[Time]) -> Sequence[bool]:
+    lives = result.timeline.lives.get(queue)
+    if lives is None:
+        return [True] * len(times)
+    return [any(start <= at < end for start, end in lives) for at in times]
 
 
 def _of_reading_groups(timeline: Timeline) -> list[tuple[tuple[str, Queue], Sequence[Delivery]]]:
@@ -316,9 +356,7 @@ def lag_peak(result: RunResult, production: Mapping[Queue, ProductionHistory]) -
     ends = (gap.until for gap in timeline.gaps if gap.until is not None and gap.until >= first)
     lasts = max(0.0, timeline.end - first)
     times = sorted({*(first + lasts * number / SAMPLES for number in range(SAMPLES + 1)), *ends})
-    waiting: dict[Time, int] = {}
-    for each in lag_of(result, production, times):
-        waiting[each.at] = waiting.get(each.at, 0) + each.records
+    waiting = waiting_at(result, production, times)
     if not waiting:
         return None
     at = max(waiting, key=lambda time: (waiting[time], -time))

@@ -34,6 +34,7 @@ from rocketmq_selfbalance import allocate
 from rocketmq_selfbalance.cluster import (
     BROADCASTING,
     NAME_SERVER,
+    PROXY,
     Members,
     Standing,
     configuration,
@@ -179,7 +180,7 @@ def members_of(variant: Variant) -> Members | None:
     """The members of a variant in which each shares for itself (RocketMQ), as they are in the beginning; None of
     others."""
     scenario, part = variant.scenario, variant.part
-    if split_system(part.system)[0] != "rocketmq":
+    if split_system(part.system)[0] != "rocketmq" or has_no_owners(part.system):
         return None
     own = with_own_settings(scenario, part.system)
     return Members(own, part, Topology.of(own), configuration(part.settings, variant.label))
@@ -301,7 +302,7 @@ def run_variant(
         learned=learned,
     )
     sizes, requests = system_of(part.system).traffic()
-    traffic = Traffic(sizes, requests, (*scenario.brokers, NAME_SERVER)) if sizes else None
+    traffic = Traffic(sizes, requests, (*scenario.brokers, NAME_SERVER, PROXY)) if sizes else None
     run.simulation.traffic = traffic
     if begins is not None:
         begins(lambda: run.simulation.now / run.end)

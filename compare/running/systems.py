@@ -29,6 +29,7 @@ from protocols.strategies import Registry, StrategyRecord
 from protocols.timeline import PER_BROKER, THROUGHOUT, Numbering
 from protocols.versions import Versions
 from rocketmq_selfbalance import STRATEGIES as ROCKETMQ_STRATEGIES
+from rocketmq_selfbalance.catalogue import POP_GROUPS
 
 if TYPE_CHECKING:
     from protocols.engine.exploration import NodeRules
@@ -82,7 +83,7 @@ SYSTEMS: Mapping[str, System] = {
         lambda: ({}, ()),
     ),
     "rocketmq": System(
-        lambda: rocketmq.RocketMQCluster,
+        lambda: rocketmq.cluster_of_variant,
         lambda: rocketmq.member_settings(),
         lambda: rocketmq.group_settings(),
         lambda: ROCKETMQ_STRATEGIES,
@@ -91,6 +92,7 @@ SYSTEMS: Mapping[str, System] = {
         lambda: (rocketmq.SIZES, rocketmq.REQUESTS),
         lambda: frozenset(rocketmq.PRODUCER_SETTINGS),
         versions=lambda: rocketmq.VERSIONS,
+        without_owners=(POP_GROUPS,),
     ),
 }
 

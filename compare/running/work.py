@@ -101,6 +101,8 @@ class Work(NamedTuple):
 
 def work_of(timeline: Timeline, reads: Sequence[ReadQueue], production: Mapping[Queue, ProductionHistory]) -> Work:
     """The work of these readers, added up."""
+    if not reads:
+        return Work(0, 0, 0, (), 0)
     deliveries = timeline.reading
     beyond, unable = _goes_on_from(timeline, production), _could_not_handle(timeline, production)
     written = handled = waiting = refused = 0
@@ -168,7 +170,7 @@ def _goes_on_from(timeline: Timeline, production: Mapping[Queue, ProductionHisto
     a member began to read. Where records are given out one by one, offsets say what was given, not what is done."""
     found: dict[tuple[str, Queue], int] = {}
     for commit in timeline.commits:
-        if commit.taken and commit.group not in timeline.not_shared:
+        if not commit.error and commit.group not in timeline.not_shared:
             found[commit.group, commit.queue] = commit.offset
     for now, (group, member, queue, offset, _) in timeline.told(Position):
         history = production.get(queue)

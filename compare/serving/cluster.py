@@ -149,6 +149,10 @@ async def start(
     an address to which nobody can connect, or for a setting or a version that the system does not have.
     """
     _check_reachable(host, advertised)
+    if system == "rocketmq":
+        from rocketmq_selfbalance.wire import has_grpc
+
+        has_grpc()  # before the world's clock begins
     history = History(UNCOUNTED, keeps_messages=keeps_messages)
     tracing = keeps_messages or journal is not None or observer is not None
     world = Sockets(seed=seed, observer=observer or history, tracing=tracing)

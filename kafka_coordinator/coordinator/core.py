@@ -12,13 +12,14 @@ Why the log is part of it: a broker that takes the coordinator over knows a grou
 written (joins that wait, session timers) is lost with the leader, as in Kafka.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import NamedTuple, Protocol
 
 from kafka_coordinator.assignors.inputs import Partition, queue_of
 from kafka_coordinator.coordinator import states
 from kafka_coordinator.coordinator.consumer_groups.group import ConsumerGroup
+from kafka_coordinator.coordinator.consumer_groups.subscribed import SubscribedTopics
 from kafka_coordinator.coordinator.group import Group, Parked, session_timer
 from kafka_coordinator.coordinator.log import (
     CommittedOffset,
@@ -39,7 +40,7 @@ from kafka_coordinator.coordinator.share_groups.group import Asked, ShareGroup
 from kafka_coordinator.errors import COORDINATOR_LOAD_IN_PROGRESS, NONE, NOT_COORDINATOR
 from kafka_coordinator.messages import OffsetCommit, Opaque
 from protocols.engine.nodes import Message, Outbox, Time
-from protocols.java import Queue, sort_queues
+from protocols.java import Queue, sort_queues, sorted_pairs
 from protocols.load import quickly_made
 from protocols.node_state import Apart, Emptied, NodeState
 from protocols.state_machine import ALWAYS
@@ -102,6 +103,7 @@ class Core(NodeState):
     image_of_new_topics: int = 0
     """How often this broker has been told of the topics, and when last of one that is new."""
     queues: Apart[Mapping[str, tuple[Queue, ...]]] = field(default_factory=dict)
+    _subscriptions: Apart[Emptied[dict[tuple[str, ...], SubscribedTopics]]] = field(default_factory=dict)
     _known: Apart[Emptied[dict[Opaque, tuple[Queue, ...]]]] = field(default_factory=dict)
 
     def partition_of(self, group_id: str) -> int:
@@ -172,13 +174,19 @@ class Core(NodeState):
         queues = self.queues.get(topic, ())
         return queues[number] if 0 <= number < len(queues) else queue_of(partition)
 
+    def sorted_queues(self, partitions: Iterable[Partition]) -> tuple[Queue, ...]:
+        """The queues of these partitions, in the systems' order."""
+        if not self.queues:
+            return tuple(map(queue_of, sorted_pairs(partitions)))
+        return sort_queues(map(self.queue, partitions))
+
     def queues_of(self, assignment: Opaque) -> tuple[Queue, ...]:
         """The queues of an assignment, sorted; none if it is not a tuple of partitions."""
         if not assignment or not isinstance(assignment, tuple):
             return ()
         known = self._known.get(assignment)
         if known is None:
-            known = self._known[assignment] = sort_queues({self.queue(partition) for partition in assignment})
+            known = self._known[assignment] = self.sorted_queues(set(assignment))
             if len(self._known) > _MOST_KNOWN:
                 self._known = {}
         return known
@@ -186,6 +194,20 @@ class Core(NodeState):
     def set_queues(self, queues: Mapping[str, tuple[Queue, ...]]) -> None:
         self.queues = queues
         self._known = {}
+
+    def set_topics(self, topics: Mapping[str, int], racks: Mapping[str, Racks], ids: Mapping[str, int]) -> None:
+        self.topics, self.racks, self.topic_ids = topics, racks, ids
+        self._subscriptions = {}
+
+    def subscription(self, named: tuple[str, ...]) -> SubscribedTopics:
+        """What this broker knows of these topics, which are in Java's order."""
+        known = self._subscriptions.get(named)
+        if known is None:
+            if len(self._subscriptions) >= _MOST_SUBSCRIPTIONS:
+                del self._subscriptions[next(iter(self._subscriptions))]
+            known = SubscribedTopics(named, self.partition_counts, self.topic_ids, self.racks)
+            self._subscriptions[named] = known
+        return known
 
     def hosts(self, group_id: str) -> list[str]:
         classic, other = self.groups.get(group_id), self.consumer_groups.get(group_id)
@@ -198,11 +220,9 @@ class Core(NodeState):
     def partition_counts(self) -> Mapping[str, int]:
         return self.topics or {}
 
-    def described(self, topic: str) -> tuple[int, int, Racks]:
-        """All that a group's metadata hash depends on: the topic's id, its partitions, their racks."""
-        return self.topic_ids.get(topic, 0), self.partition_counts[topic], self.racks.get(topic, ())
 
-
+_MOST_SUBSCRIPTIONS = 64
+"""Subscriptions of which is kept what follows from them."""
 _MOST_KNOWN = 4096
 """Assignments whose queues are remembered at once."""
 

@@ -145,16 +145,16 @@ def _set_topics(core: Core, now: Time, sender: str, command: Topics, out: Outbox
 def _learn_topics(core: Core, command: Topics) -> list[str]:
     """Take the topics over; returns those that are new, changed or gone."""
     before = core.partition_counts, core.racks, core.topic_ids
-    core.topics, core.racks, core.topic_ids = command.partitions, command.racks, command.ids
+    core.set_topics(command.partitions, command.racks, command.ids)
     core.set_queues(command.queues)
     core.image += 1
     if command.partitions.keys() - before[0].keys():
         core.image_of_new_topics = core.image
     changed: set[str] = set()
-    for old, new in zip(before, (core.topics, core.racks, core.topic_ids), strict=True):
+    for old, new in zip(before, (command.partitions, core.racks, core.topic_ids), strict=True):
         if old is not new:
             changed.update([topic for topic, _ in old.items() ^ new.items()])
-    return [topic for topic in {**before[0], **core.topics} if topic in changed] if changed else []
+    return [topic for topic in {**before[0], **command.partitions} if topic in changed] if changed else []
 
 
 def _set_group_settings(core: Core, now: Time, sender: str, command: GroupSettings, out: Outbox) -> None:

@@ -6,7 +6,7 @@ number of messages, whose correlations follow one another, and its answer is mad
 groups is handled by functions (`Handler`).
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import timedelta
 from types import MappingProxyType
@@ -21,6 +21,7 @@ from kafka_coordinator.wire.entities import Kind
 from kafka_coordinator.wire.fetches import Fetches
 from kafka_coordinator.wire.names import Names
 from kafka_coordinator.wire.records.storage import Storage
+from kafka_coordinator.wire.requests import Piece
 from protocols.engine.nodes import Message, Outbox, Time
 
 
@@ -164,9 +165,15 @@ class Asked(NamedTuple):
 Read: TypeAlias = Callable[[Any, Asked], Sequence[Message]]
 """Body of a request to the messages for the coordinator; none at all where nothing is left to be asked."""
 
-Write: TypeAlias = Callable[[Kind, Any, Asked, Sequence[Any]], Entity]
+Prepare: TypeAlias = Callable[[Any, Asked], Iterator[None]]
+"""Body of a request to what is computed before it is read, piece by piece: others have their turn in between."""
+
+MANY: Final = 1_000
+"""Topics or partitions in one request that are worth a rest in between."""
+
+Write: TypeAlias = Callable[[Kind, Any, Asked, Sequence[Any]], Entity | Piece]
 """Class of the answer, body of the request and the coordinator's answers (in the order of its messages) to the answer's
-body."""
+body, or what is left to be done for it."""
 
 
 class Translation(NamedTuple):
@@ -174,6 +181,7 @@ class Translation(NamedTuple):
 
     read: Read
     write: Write
+    prepare: Prepare | None = None
 
 
 def milliseconds(given: timedelta) -> int:

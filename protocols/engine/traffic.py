@@ -47,7 +47,7 @@ class Traffic:
 
     def sent(self, now: Time, sender: str, to: str, message: Message) -> None:
         """A message whose type has a size was sent at this time (milliseconds)."""
-        asked = to in self._servers
+        asked = type(message) in self._requests
         server, client = (to, sender) if asked else (sender, to)
         size = self.sizes[type(message)](message, client)
         of_kind = type(message), client

@@ -109,7 +109,7 @@ COLUMNS: Mapping[str, Mapping[str, type]] = {
 ``grant``. ``messages`` has rows only where the simulation traced."""
 
 LAG: Mapping[str, type] = {"at_ms": float, **_QUEUE, "records": int}
-"""The columns of `protocols.timeline.deliveries.lag_over_time` as rows."""
+"""What `compare.running.production.lag_of` finds, as rows."""
 
 SNAPSHOT: Mapping[str, Mapping[str, type]] = {
     "ownership": {**_QUEUE, "owner": str},

@@ -14,6 +14,7 @@ from typing import NamedTuple, TypeVar
 from protocols.engine.nodes import Time
 from protocols.facts import Committed, Delivered, Ended, Owns, PassedOver
 from protocols.java import Queue, sort_queues
+from protocols.load import quickly_made
 from protocols.timeline.causes import Causes
 from protocols.timeline.deliveries import Delivery, Positions, burst, delivered, positions, redelivered
 from protocols.timeline.lifetimes import Lifetimes
@@ -55,13 +56,16 @@ class Commit(NamedTuple):
         return not self.error and self.before is not None and self.offset < self.before
 
 
+_commit = quickly_made(Commit)
+
+
 def commits(facts: Iterable[tuple[Time, Committed]]) -> list[Commit]:
     """The commits in the order in which brokers saw them."""
     stands: dict[tuple[str, Queue], int] = {}
     found = []
     for now, fact in facts:
         key = fact.group, fact.queue
-        found.append(Commit(now, *fact, stands.get(key)))
+        found.append(_commit((now, *fact, stands.get(key))))
         if not fact.error:
             stands[key] = fact.offset
     return found
@@ -75,7 +79,7 @@ def back_within_a_generation(all_commits: Iterable[Commit]) -> list[Commit]:
     highest: dict[tuple[str, Queue], tuple[int | None, int]] = {}
     found = []
     for commit in all_commits:
-        if not commit.taken:
+        if commit.error:
             continue
         key = commit.group, commit.queue
         before = highest.get(key)
@@ -147,6 +151,11 @@ class Timeline:
     def commits(self) -> tuple[Commit, ...]:
         """What brokers were asked to take, and what administrators set."""
         return tuple(commits(self.told(Committed)))
+
+    @cached_property
+    def commits_back(self) -> tuple[Commit, ...]:
+        """Those that lie before what stood there."""
+        return tuple([commit for commit in self.commits if commit.back])
 
     @cached_property
     def deliveries(self) -> tuple[Delivery, ...]:

@@ -1,5 +1,5 @@
-"""Records of the proxy's messages from protobuf's JSON: names in camel case, enumerations by name, durations as ``20s``,
-times as RFC 3339, whole numbers of 64 bits as texts; what is zero is left out."""
+"""Records of the proxy's messages from protobuf's JSON: names in camel case, enumerations by name, durations as
+``20s``, times as RFC 3339, whole numbers of 64 bits as texts; what is zero is left out."""
 
 from collections.abc import Mapping
 from datetime import datetime

@@ -33,7 +33,7 @@ def renew(proxy: Proxy, now: Time, out: Outbox) -> None:
         if each.busy or each.handle.visible_at - wall >= settings.renew_ahead_ms:
             continue
         if now - each.delivered >= settings.renew_most_ms:
-            delay = RETRY_DELAYS_S[min(each.attempt, len(RETRY_DELAYS_S)) - 1] * 1000
+            delay = RETRY_DELAYS_S[min(each.attempt + 1, len(RETRY_DELAYS_S) - 1)] * 1000  # reconsumeTimes + 2
             del proxy.renewed[kept]
         elif each.handle.visible_at <= wall:
             del proxy.renewed[kept]

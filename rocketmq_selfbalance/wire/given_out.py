@@ -4,6 +4,7 @@ back, and who waits for some (spec pop 5). The rules are those of `rocketmq_self
 Times of check points are milliseconds since 1970, as in receipt handles; those of waiting requests are the world's.
 """
 
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
@@ -84,7 +85,7 @@ def given_out(served: Served, now: Time, topic: str, group: str) -> GivenOut:
     if not isinstance(found, GivenOut):
         wall = float(served.epoch(now))
         found = GivenOut(
-            [ReviveQueue(wall + INTERVAL_MS + served.revive_phase) for _ in range(REVIVE_QUEUES)],
+            [ReviveQueue(wall + INTERVAL_MS + served.revive_phases[number]) for number in range(REVIVE_QUEUES)],
             topic=topic,
             group=group,
         )
@@ -98,8 +99,10 @@ def stored_record(served: Served, state: GivenOut, *, of_retry: bool, number: in
     return None if queue is None else queue.at(offset)
 
 
-def commit(served: Served, state: GivenOut) -> None:
-    for number, offset in state.committed.items():
+def commit(served: Served, state: GivenOut, numbers: Iterable[int]) -> None:
+    """The offsets of these queues are committed."""
+    for number in numbers:
+        offset = state.committed[number]
         if served.broker.offsets.query(state.group, state.topic, number) != offset:
             served.broker.offsets.commit(served.now, state.group, state.topic, number, offset)
             served.broker.unflushed = True
@@ -110,7 +113,7 @@ def set_timers(served: Served, now: Time, state: GivenOut, out: Outbox) -> None:
     if state.line:
         out.set_timer((POPPED, POLL, *name), max(now, state.line[0].due))
     if not state.is_idle():
-        out.set_timer((POPPED, REVIVE, *name), max(now, state.next_revival() - served.epoch_ms))
+        out.set_timer((POPPED, REVIVE, *name), max(now, state.next_revival() - served.epoch_ms + 1))
     free = [
         at
         for number, batch in state.ordered.batches.items()

@@ -79,7 +79,7 @@ def _acked(served: Served, now: Time, state: GivenOut, handle: asked.Handle, out
     if offset == ILLEGAL:
         return codes.MESSAGE_ILLEGAL
     state.committed[number] = max(state.committed.get(number, 0), offset)
-    commit(served, state)
+    commit(served, state, (number,))
     if not state.ordered.is_blocked(float(served.epoch(now)), number, None, 0.0):
         queue = served.store.records(state.topic, number)
         if queue is not None and queue.max_offset(now) > state.committed[number]:

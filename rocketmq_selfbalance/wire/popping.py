@@ -32,6 +32,13 @@ FORCE_EVERY = 800
 """``popLongPollingForceNotifyInterval``: a record at such an offset wakes a request whatever its tags are."""
 
 
+def begin(served: Served) -> None:
+    """The broker starts: requests that waited at its forerunner are gone."""
+    for state in served.store.popped.values():
+        if isinstance(state, GivenOut):
+            state.line.clear()
+
+
 def pop(served: Served, now: Time, sender: str, message: asked.Pop, out: Outbox) -> None:
     """A request for records."""
     refused = _refusal(served, sender, message)
@@ -89,21 +96,23 @@ def _taken(
     numbers = [number for number in every if number in state.queues]
     ends = {number: state.queues[number].max_offset(now) for number in numbers}
     state.wanted = pulling.codes_of(message.tags)
+    revive_queue = served.revive_queue(message.correlation)
+    state.pops = state.pops if revive_queue is None else revive_queue
     random = out.choose(f"pop {message.correlation}", range(100))
     most = min(message.most, MOST_AT_ONCE)
     if message.in_order:
         found = state.pop_in_order(wall, ends, numbers, most, message.invisible, random, message.attempt_id)
     else:
         found = state.pop(wall, ends, numbers, most, message.invisible, random) if numbers else []
-    commit(served, state)
+    commit(served, state, numbers)
     set_timers(served, now, state, out)
     records = [_record(served, state, handle) for handle in found]
     return tuple(record for record in records if record is not None)
 
 
 def _look(served: Served, now: Time, state: GivenOut, numbers: Iterable[int], *, from_start: bool) -> None:
-    """Queues that were never asked begin at an administrator's offset, at a committed one, at their start or near
-    their ends."""
+    """Queues go on at an administrator's offset or at the committed one; without any they begin at their start or near
+    their end."""
     topic, group, offsets = state.topic, state.group, served.broker.offsets
     for number in numbers:
         queue = served.store.records(topic, number)
@@ -114,10 +123,12 @@ def _look(served: Served, now: Time, state: GivenOut, numbers: Iterable[int], *,
         if reset is not None:
             state.committed[number] = reset
             state.ordered.clear(number)
-        elif number not in state.committed:
-            known = offsets.query(group, topic, number)
-            newest = queue.min_offset if from_start or queue.min_offset <= 0 else queue.max_offset(now) - 1
-            state.committed[number] = known if known >= 0 else newest
+        elif (known := offsets.query(group, topic, number)) >= 0:
+            state.committed[number] = known  # who pulled in between has moved it, too
+        else:
+            state.committed[number] = (
+                queue.min_offset if from_start or queue.min_offset <= 0 else queue.max_offset(now) - 1
+            )
         state.committed[number] = max(state.committed[number], queue.min_offset)
 
 

@@ -1,5 +1,5 @@
-"""A served cluster with its proxy in virtual time: calls in, answers out, no connection anywhere. Nodes reach each other
-at once."""
+"""A served cluster with its proxy in virtual time: calls in, answers out, no connection anywhere. Nodes reach each
+other at once."""
 
 from collections.abc import Callable, Mapping, Sequence
 from heapq import heappop, heappush
@@ -15,6 +15,7 @@ from rocketmq_selfbalance.messages.nameserver import Route, TopicConfig
 from rocketmq_selfbalance.messages.popping import Ack, ChangeInvisible, Pop, ToDeadLetters
 from rocketmq_selfbalance.proxy import NAME, Proxy, ProxyNode, ProxySettings
 from rocketmq_selfbalance.proxy.calls import Answered, Call, Cancelled, StreamClosed, StreamRefused, Telemetry, Told
+from rocketmq_selfbalance.proxy.node import RENEW, SCAN
 from rocketmq_selfbalance.wire.broker import ServedBroker
 from rocketmq_selfbalance.wire.directory import ClusterDirectory
 from rocketmq_selfbalance.wire.messages import SendHalf, SendMessage
@@ -73,7 +74,9 @@ class Place:
 
 class Rehearsal:
     """``topics``: name to kind and to the number of queues per broker. ``said`` is told what the proxy answers;
-    ``arrives``: when a broker has what the proxy asks of it for the call of this number (0: for none)."""
+    ``phases``: how much later than
+    usual brokers bring back what nobody has acked, and earlier the proxy looks for silent clients and for messages to
+    renew; ``arrives``: when a broker has what the proxy asks of it for the call of this number (0: for none)."""
 
     def __init__(
         self,
@@ -85,13 +88,13 @@ class Rehearsal:
         settings: ProxySettings,
         choose: Choose,
         arrives: Callable[[int], Time],
-        revive_phase: Time = 0.0,
+        phases: tuple[Sequence[Time], Time, Time] = ((0.0,) * 8, 0.0, 0.0),
         said: Callable[[Said], None],
     ) -> None:
         self.now: Time = 0.0
         self.numbers = count()
         self.arrives = arrives
-        self.epoch_ms, self.choose, self._said, self._phase = epoch_ms, choose, said, revive_phase
+        self.epoch_ms, self.choose, self._said, self._phase = epoch_ms, choose, said, phases[0]
         self.places: dict[str, Place] = {}
         self._due: list[tuple[Time, int, Callable[[], None]]] = []
         self._call = 0
@@ -122,6 +125,9 @@ class Rehearsal:
         proxy = Proxy(settings, ClusterDirectory(self._route, self._disks), 8081, epoch_ms, DOOR)
         self._proxy = proxy
         self._place(NAME, ProxyNode(proxy))
+        place = self.places[NAME]
+        place.set_timer(SCAN, settings.channel_scan_ms - phases[1])
+        place.set_timer(RENEW, settings.renew_scan_ms - phases[2])
 
     # What happens.
 
@@ -146,7 +152,8 @@ class Rehearsal:
         """A broker starts on the disk that it had."""
         state = Broker(name, self._disks[name], self._settings, (NAME_SERVER,))
         served = Served(state, self._stores[name], WireSettings(), Ownership(), f"{name}:1", self.epoch_ms)
-        served.revive_phase = self._phase
+        served.revive_queue = lambda number: self.chosen(f"pop {number} revive", 8)
+        served.revive_phases = self._phase
         self._place(name, ServedBroker(served))
 
     def stop_broker(self, name: str) -> None:
@@ -161,6 +168,16 @@ class Rehearsal:
         update = UpdateTopic(0, config._replace(read=number, write=number))
         place.node.receive(self.now, OPERATOR, update, place)
 
+    def next_write(self, topic: str) -> Queue | None:
+        """Where the proxy would send the next message without a message group; None: chance decides."""
+        view = self._proxy.routes.of(self.now, topic)
+        begun = view is not None and view.next_write >= 0 and view.writes
+        return view.writes[view.next_write % len(view.writes)] if view is not None and begun else None
+
+    def load_again(self, topic: str) -> None:
+        """The proxy loads the topic's route again for whoever asks next."""
+        self._proxy.routes.views.pop(topic, None)
+
     def write_queues(self, topic: str) -> Sequence[Queue]:
         """The queues that producers write to, as the proxy knows them now."""
         view = self._proxy.routes.views.get(topic)
@@ -173,7 +190,10 @@ class Rehearsal:
 
     def chosen(self, label: str, count: int) -> int | None:
         """Which option is taken."""
-        return self.choose(self._pops.get(label, self._call), label.split(" ")[0], count)
+        words = label.split(" ")
+        return self.choose(
+            self._pops.get(" ".join(words[:2]), self._call), words[-1] if words[0] == "pop" else words[0], count
+        )
 
     def sent(self, sender: str, to: str, message: Message) -> None:
         """A node says this to another one, to itself, or to a client."""

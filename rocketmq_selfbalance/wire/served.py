@@ -7,7 +7,7 @@ and hold no record. Times here are those of the world; stored records hold milli
 
 from bisect import bisect_left, insort
 from collections import deque
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple, NoReturn, TypeAlias
 
@@ -268,6 +268,8 @@ class Served:
         """Connection to its groups of consumers, to the client's id in each."""
         self.questions: dict[int, tuple[str, int, str]] = {}
         """Number of a question that was passed on to a client to who asked, the number there, and whom."""
+        self.unfinished: dict[str, deque[Iterator[None]]] = {}
+        """Topic to what producers have sent to it and what is not written yet."""
         self.asked = 0
         self.read = 0
         """How many records pulls have carried."""
@@ -279,8 +281,10 @@ class Served:
         self.routes = TopicRoutes()
         self.route_of: Callable[[str], Route | None] = lambda topic: None
         """What the name server answers for a topic."""
-        self.revive_phase: Time = 0.0
-        """How much later than usual the threads begin that bring back what nobody has acked."""
+        self.revive_queue: Callable[[int], int | None] = lambda number: None
+        """The revive queue of the pop of this number, where a replay knows it; None: the next one in turn."""
+        self.revive_phases: Sequence[Time] = (0.0,) * 8
+        """How much later than usual each of the threads begins that bring back what nobody has acked."""
         self.started: Time = 0.0
         self.now: Time = 0.0
         """When the present event came."""

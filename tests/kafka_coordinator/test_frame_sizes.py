@@ -272,6 +272,86 @@ SIZES = [
             ),
         ),
     ),
+    # These answers name the group, which the model's do not: its name is not counted.
+    (
+        messages.CoordinatorFound(9, "NONE", "b1"),
+        lambda: answer(
+            10,
+            6,
+            throttle_time=LATER,
+            coordinators=(
+                make(
+                    of(10, 6, "coordinators"),
+                    key="",
+                    node_id=1,
+                    host="127.0.0.1",
+                    port=19092,
+                    error_code=NONE,
+                    error_message=None,
+                ),
+            ),
+        ),
+    ),
+    (
+        messages.OffsetFetchAnswer(9, "NONE", tuple((partition, 7, "NONE") for partition in SHARE)),
+        lambda: answer(
+            9,
+            9,
+            throttle_time=LATER,
+            groups=(
+                make(
+                    of(9, 9, "groups"),
+                    group_id="",
+                    error_code=NONE,
+                    topics=topics(
+                        of(9, 9, "groups", "topics"),
+                        of(9, 9, "groups", "topics", "partitions"),
+                        **_OFFSET,
+                        metadata="",
+                        error_code=NONE,
+                    ),
+                ),
+            ),
+        ),
+    ),
+    (
+        messages.MetadataAnswer(9, ("b1", "b2"), {"orders": ("b1", "b2"), LONG: ("b1",)}),
+        lambda: answer(
+            3,
+            13,
+            throttle_time=LATER,
+            brokers=tuple(
+                make(of(3, 13, "brokers"), node_id=number, host="127.0.0.1", port=19092, rack=None) for number in (1, 2)
+            ),
+            cluster_id="x" * 22,
+            controller_id=1,
+            topics=tuple(
+                make(
+                    of(3, 13, "topics"),
+                    error_code=NONE,
+                    name=name,
+                    topic_id=UUID(int=1),
+                    is_internal=False,
+                    partitions=tuple(
+                        make(
+                            of(3, 13, "topics", "partitions"),
+                            error_code=NONE,
+                            partition_index=number,
+                            leader_id=1,
+                            leader_epoch=0,
+                            replica_nodes=(1,),
+                            isr_nodes=(1,),
+                            offline_replicas=(),
+                        )
+                        for number in range(count)
+                    ),
+                    topic_authorized_operations=-1,
+                )
+                for name, count in (("orders", 2), (LONG, 1))
+            ),
+            error_code=NONE,
+        ),
+    ),
     (
         group.ShareGroupHeartbeat(9, LONG, MEMBER, 0, None, ("orders", "payments")),
         lambda: request(

@@ -4,12 +4,16 @@ cluster, and what was done to it."""
 from collections.abc import Mapping
 from typing import Annotated, Any
 
-from pydantic import Field
+from pydantic import BeforeValidator, Field
 
 from compare.conformance.cases import Line, MalformedCase, validated
 from compare.conformance.recordings import MOST_MS, Part
 
 Ms = Annotated[int, Field(ge=0, le=MOST_MS)]
+
+
+Request = Annotated[dict[str, Any] | None, BeforeValidator(lambda told: told if isinstance(told, dict) else None)]
+"""Calls that were never sent have a list in its place."""
 
 
 class RecordedTopic(Part):
@@ -30,9 +34,9 @@ class Topology(Part):
     """The cluster."""
 
     brokers: dict[str, str]
-    proxySettings: dict[str, Any] = {}  # noqa: N815
-    topics: dict[str, RecordedTopic] = {}
-    groups: dict[str, RecordedGroup] = {}
+    proxySettings: dict[str, Any] = Field(default_factory=dict)  # noqa: N815
+    topics: dict[str, RecordedTopic] = Field(default_factory=dict)
+    groups: dict[str, RecordedGroup] = Field(default_factory=dict)
 
 
 class RecordedCall(Part):
@@ -44,9 +48,9 @@ class RecordedCall(Part):
     client: str | None = None
     deadline_ms: int | None = None
     end_ms: int | None = None
-    request: dict[str, Any] | None = None
+    request: Request = None
     response: Any = None
-    responses: list[dict[str, Any]] = []
+    responses: list[dict[str, Any]] = Field(default_factory=list)
     grpcStatus: str | None = None  # noqa: N815
     what: str = ""
     dir: str = ""
@@ -71,8 +75,9 @@ class Recording(Part):
     topology: Topology
     recordedAt_ms: int  # noqa: N815
     lengthMs: Ms  # noqa: N815
-    loadAverage: list[float] = []  # noqa: N815
-    script: list[RecordedAction] = []
+    loadAverage: list[float] = Field(default_factory=list)  # noqa: N815
+    script: list[RecordedAction] = Field(default_factory=list)
+    notes: list[str] = Field(default_factory=list)
     grpc: list[RecordedCall]
 
 

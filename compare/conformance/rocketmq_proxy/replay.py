@@ -2,18 +2,28 @@
 
 A client says something because something else has happened: it asks again when its last request has ended, it acks what
 it was given. So each recorded call has a cause, after which it comes as late as in the recording, whenever the cause
-comes here. What chance decided (which queue a producer's first message went to, where a pop began to look) is taken from
-the recording where it tells.
+comes here. What chance decided (which queue a producer's first message went to, where a pop began to look) is taken
+from the recording where it tells.
 """
 
-from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from datetime import datetime
 from functools import partial
-from typing import Any, NamedTuple
+from math import inf
+from typing import Any
 
-from compare.conformance.cases import MalformedCase
+from compare.conformance.rocketmq_proxy.parts import (
+    Answer,
+    Attempt,
+    Delivery,
+    Phases,
+    attempt_of,
+    filled,
+    handles_of,
+    ms_of,
+    name_of,
+    topic_of,
+    world_of,
+)
 from compare.conformance.rocketmq_proxy.reading import RecordedCall, Recording, delivered_in, system_of
 from protocols.engine.nodes import Time
 from rocketmq_selfbalance.proxy import (
@@ -28,44 +38,22 @@ from rocketmq_selfbalance.proxy import (
     TelemetryCommand,
     Told,
     from_json,
-    renamed,
 )
-from rocketmq_selfbalance.wire import Rehearsal, subscription_group
 
 RETRY_FIRST_BELOW = 20
 """``popFromRetryProbability``"""
 
 IN_ORDER = "999"
 """In handles of groups in order, in the place of a revive queue's number."""
+REVIVE_QUEUES = 8
 _WAKING_MS = 50
 """So long it may take until a request is woken."""
 
+ROUTE_REFRESH_MS = ProxySettings().route_refresh_ms
+_REFRESH_NOISE_MS = 1_500
+
 _SOON_MS = 3_000
 """A request that follows the end of another so soon follows because of it."""
-
-
-class Attempt(NamedTuple):
-    """A delivery, by what it is in any run."""
-
-    message_id: str
-    attempt: int
-
-
-class Delivery(NamedTuple):
-    """``handle``: the receipt handle's parts."""
-
-    time: Time
-    client: str
-    attempt: Attempt
-    handle: tuple[str, ...]
-
-
-@dataclass(slots=True)
-class Answer:
-    """What the proxy answered to one recorded call."""
-
-    time: Time
-    responses: tuple[Any, ...]
 
 
 @dataclass
@@ -73,8 +61,7 @@ class Replay:
     """One story; `run` plays it."""
 
     recording: Recording
-    phase: Time = 0.0
-    """Of the threads that bring back what nobody has acked: chance, too."""
+    phases: Phases
     answers: dict[int, Answer] = field(default_factory=dict)
     """Number of a call to its answer."""
     settings: dict[tuple[int, int], Told | StreamRefused] = field(default_factory=dict)
@@ -85,6 +72,9 @@ class Replay:
     """A recorded handle that a change has given to the one of this run."""
     _after_call: dict[int, list[tuple[Time, RecordedCall]]] = field(default_factory=dict)
     _after_attempt: dict[Attempt, list[tuple[Time, RecordedCall]]] = field(default_factory=dict)
+    _begun: set[int] = field(default_factory=set)
+    _round: dict[str, Time] = field(default_factory=dict)
+    """Topic to when its round of queues began anew last."""
     _heard: dict[int, int] = field(default_factory=dict)
 
     def run(self) -> None:
@@ -100,7 +90,8 @@ class Replay:
             if attempt.attempt == 1 or handle.split(" ")[4] == "0"
         }
         self._stored = {
-            attempt_of(message).message_id: _ms(system_of(message).get("storeTimestamp")) - self.recording.recordedAt_ms
+            attempt_of(message).message_id: ms_of(system_of(message).get("storeTimestamp"))
+            - self.recording.recordedAt_ms
             for call in self.recording.grpc
             for message in delivered_in(call)
             if attempt_of(message).attempt == 1 and "deliveryTimestamp" not in system_of(message)
@@ -109,12 +100,26 @@ class Replay:
         for handle in sorted(map(str.split, self._given), key=lambda handle: int(handle[1])):
             popped = int(handle[1]) - self.recording.recordedAt_ms
             self._popped.setdefault((handle[5], handle[6]), []).append(popped)
+        self._bodies = {
+            str(system_of(message).get("messageId")): (name_of(message.get("topic")), str(message.get("body", "")))
+            for call in self.recording.grpc
+            if call.method == "SendMessage"
+            for message in (call.request or {}).get("messages", ())
+        }
         self._calls = {call.call: call for call in self.recording.grpc if call.method != "Telemetry"}
-        self.world = _world(self.recording, self._choose, self._said, self.phase, self._arrives)
+        self.world = world_of(self.recording, self._choose, self._said, self.phases, self._arrives)
         self._schedule()
         for action in self.recording.script:
             self._act(action.action, action.t_ms, action)
         self.world.run(self.recording.lengthMs + 1_000.0)
+
+    def body_of(self, message_id: str) -> str:
+        """The beginning of a message's body."""
+        return self._bodies.get(message_id, ("", ""))[1]
+
+    def topic_of(self, message_id: str) -> str:
+        """The topic that a message was sent to."""
+        return self._bodies.get(message_id, ("", ""))[0]
 
     # What is done when.
 
@@ -128,13 +133,13 @@ class Replay:
                 continue
             cause = self._cause(call, last)
             if cause is None:
-                self.world.at(call.t_ms, partial(self._begin, call))
+                self.world.at(self._begins(call), partial(self._begin, call))
 
     def _cause(self, call: RecordedCall, last: dict[tuple[str | None, str, str], list[RecordedCall]]) -> object:
         """Enter a call behind its cause; None where it has none."""
         if call.method == "ReceiveMessage":
             queue = (call.request or {}).get("messageQueue", {})
-            place = call.client, _name(queue.get("topic")), _name(queue.get("broker"))
+            place = call.client, name_of(queue.get("topic")), name_of(queue.get("broker"))
             before = last.setdefault(place, [])
             ended = [each for each in before if each.end_ms is not None and 0 <= call.t_ms - each.end_ms <= _SOON_MS]
             cause = max(ended, key=lambda each: each.end_ms or 0, default=None)
@@ -143,7 +148,7 @@ class Replay:
                 self._after_call.setdefault(cause.call, []).append((call.t_ms - (cause.end_ms or 0), call))
             before.append(call)
             return cause
-        handles = _handles_of(call)
+        handles = handles_of(call)
         given = self._given.get(handles[0]) if handles else None
         if given is None:
             return None
@@ -152,18 +157,23 @@ class Replay:
         self._after_attempt.setdefault(attempt, []).append((gap, call))
         return attempt
 
+    def _begins(self, call: RecordedCall) -> Time:
+        """When the proxy handles a call that nothing has caused: two messages that are sent side by side come in the
+        order of their storing."""
+        if call.method != "SendMessage" or call.end_ms is None:
+            return call.t_ms
+        messages = (call.request or {}).get("messages") or [{}]
+        stored = self._stored.get(str(system_of(messages[0]).get("messageId")), call.t_ms)
+        return min(max(stored, call.t_ms), call.end_ms)
+
     def _arrives(self, number: int) -> Time:
-        """When a broker has what the call asks, no later than in the recording after its beginning: a message has its
-        time of storing; an ack is answered at once, and what waits for it is woken by its time of popping."""
+        """When a broker has what the call asks, no later than in the recording after its beginning: an ack is answered
+        at once, and what waits for it is woken by its time of popping."""
         call = self._calls.get(number)
-        if call is None or call.end_ms is None:
+        if call is None or call.end_ms is None or call.method == "SendMessage":
             return self.world.now
-        took = call.end_ms - call.t_ms
-        if call.method == "SendMessage":
-            messages = (call.request or {}).get("messages") or [{}]
-            stored = self._stored.get(str(system_of(messages[0]).get("messageId")), call.t_ms)
-            return self.world.now + min(max(stored - call.t_ms, 0), took)
-        handles = [handle.split(" ") for handle in _handles_of(call)]
+        took: float = call.end_ms - call.t_ms
+        handles = [handle.split(" ") for handle in handles_of(call)]
         if handles and len(handles[0]) > 6 and handles[0][3] == IN_ORDER:
             later = [
                 each - call.t_ms for each in self._popped.get((handles[0][5], handles[0][6]), ()) if each >= call.t_ms
@@ -184,12 +194,62 @@ class Replay:
     # What clients say.
 
     def _begin(self, call: RecordedCall) -> None:
+        if call.call in self._begun:
+            return
+        self._begun.add(call.call)
         method = METHODS[call.method]
-        request = from_json(method.request, _filled(self._with_our_handles(call)))
+        request = from_json(method.request, filled(self._with_our_handles(call)))
         if call.grpcStatus == "CANCELLED" and call.end_ms is not None:
             self.world.at(self.world.now + max(0, call.end_ms - call.t_ms), partial(self._cancel, call.call))
+        if call.method == "SendMessage":
+            self._follow_round(call)
         deadline = call.deadline_ms if call.deadline_ms is not None else 3_000
         self.world.give(Call(call.call, call.client or "", call.method, request, deadline))
+
+    def _follow_round(self, call: RecordedCall) -> None:
+        """Let this message go where it went. A round of queues begins anew whenever the proxy has renewed its routes,
+        20 s after the last time at the earliest, at a moment that nobody has written down; and of two messages that are
+        sent side by side either may be the first."""
+        landed = self._landing(call)
+        if landed is None or "messageGroup" in system_of((call.request or {})["messages"][0]):
+            return
+        topic = topic_of(call)
+        view = [(queue.broker, str(queue.number)) for queue in self.world.write_queues(topic)]
+        where = self.world.next_write(topic)
+        expected = None if where is None else (where.broker, str(where.number))
+        if landed == expected or landed not in view:
+            return
+        for other in self._side_by_side(call):
+            first = self._landing(other)
+            if first in view and (
+                first == expected or (expected is None and (view.index(first) + 1) % len(view) == view.index(landed))
+            ):
+                self._begin(other)
+                return
+        if (
+            expected is not None
+            and self.world.now - self._round.get(topic, -inf) >= ROUTE_REFRESH_MS - _REFRESH_NOISE_MS
+        ):
+            self._round[topic] = self.world.now
+            self.world.load_again(topic)
+
+    def _landing(self, call: RecordedCall) -> tuple[str, str] | None:
+        """Broker and queue that the call's message went to, if anybody has ever seen it."""
+        messages = (call.request or {}).get("messages") or [{}]
+        landed = self._landed.get(str(system_of(messages[0]).get("messageId")))
+        failed = isinstance(call.response, dict) and call.response.get("status", {}).get("code") != "OK"
+        return None if landed is None or failed else (landed[5], landed[6])
+
+    def _side_by_side(self, call: RecordedCall) -> list[RecordedCall]:
+        """Other messages of the topic on their way at the same time that have not begun here."""
+        return [
+            other
+            for other in self._calls.values()
+            if other.call not in self._begun
+            and topic_of(other) == topic_of(call)
+            and other.t_ms <= (call.end_ms or call.t_ms)
+            and call.t_ms <= (other.end_ms or other.t_ms)
+        ]
 
     def _cancel(self, number: int) -> None:
         if number not in self.answers:
@@ -256,13 +316,20 @@ class Replay:
         call = self._calls.get(number)
         if call is None:
             return None
-        return self._first_queue(call) if label == "first" else self._where_to_look(call) if label == "pop" else None
+        if label == "first":
+            return self._first_queue(call)
+        return self._revive_queue(call) if label == "revive" else self._where_to_look(call)
+
+    def _revive_queue(self, call: RecordedCall) -> int | None:
+        """The revive queue that brings back what this pop found: those of all pops of a broker go round."""
+        found = [str(system_of(message).get("receiptHandle")).split(" ") for message in delivered_in(call)]
+        return int(found[0][3]) if found and found[0][3] != IN_ORDER else None
 
     def _where_to_look(self, call: RecordedCall) -> int | None:
         """The throw of 0 to 99 with which a pop finds first what it found first (spec pop 5.2)."""
         found = [str(system_of(message).get("receiptHandle")).split(" ") for message in delivered_in(call)]
         queue = (call.request or {}).get("messageQueue", {})
-        count = self.world.readable(_name(queue.get("topic")), _name(queue.get("broker")))
+        count = self.world.readable(name_of(queue.get("topic")), name_of(queue.get("broker")))
         normal = next((int(handle[6]) for handle in found if handle[4] == "0"), None)
         retried_first = bool(found) and found[0][4] != "0"
         for thrown in range(RETRY_FIRST_BELOW) if retried_first else range(RETRY_FIRST_BELOW, 100):
@@ -272,94 +339,11 @@ class Replay:
 
     def _first_queue(self, call: RecordedCall) -> int | None:
         """Where the round begins in which this message is the first: as the next one that was ever seen tells."""
-        topic = _topic_of(call)
+        topic = topic_of(call)
         view = [(queue.broker, str(queue.number)) for queue in self.world.write_queues(topic)]
-        following = [each for each in self._calls.values() if _topic_of(each) == topic and each.t_ms >= call.t_ms]
+        following = [each for each in self._calls.values() if topic_of(each) == topic and each.t_ms >= call.t_ms]
         for place, each in enumerate(sorted(following, key=lambda each: (each.t_ms, each.call))):
-            landed = (
-                self._landed.get(str(system_of(each.request["messages"][0]).get("messageId"))) if each.request else None
-            )
+            landed = self._landing(each)
             if landed is not None:
-                where = landed[5], landed[6]
-                return (view.index(where) - place) % len(view) if where in view else None
+                return (view.index(landed) - place) % len(view) if landed in view else None
         return None
-
-
-def attempt_of(message: Mapping[str, Any]) -> Attempt:
-    """Which delivery of which message a recorded one is."""
-    system = system_of(message)
-    return Attempt(str(system.get("messageId")), int(system.get("deliveryAttempt", 0)))
-
-
-def _ms(told: object) -> float:
-    return datetime.fromisoformat(str(told)).timestamp() * 1000
-
-
-def _topic_of(call: RecordedCall) -> str:
-    """Of a SendMessage; empty for other calls."""
-    messages = (call.request or {}).get("messages") if call.method == "SendMessage" else None
-    return _name(messages[0].get("topic")) if messages else ""
-
-
-def _name(told: object) -> str:
-    return str(told.get("name", "")) if isinstance(told, dict) else ""
-
-
-def _handles_of(call: RecordedCall) -> list[str]:
-    request = call.request or {}
-    named: Iterable[Any] = request.get("entries") or [request]
-    return [str(each["receiptHandle"]) for each in named if isinstance(each, dict) and "receiptHandle" in each]
-
-
-def _filled(request: dict[str, Any]) -> dict[str, Any]:
-    """The request with bodies of the length that they had; recordings keep their beginnings."""
-    if "messages" not in request:
-        return request
-    filled = []
-    for message in request["messages"]:
-        body = str(message.get("body", ""))
-        missing = int(message.get("bodyBytes", len(body))) - len(body.encode())
-        filled.append({**message, "body": body + "." * max(0, missing)})
-    return {**request, "messages": filled}
-
-
-def _first_counts(recording: Recording, topic: str) -> dict[str, int]:
-    """Broker to its number of queues, as the first route told them: the topology may be of a later time."""
-    for call in recording.grpc:
-        if (
-            call.method == "QueryRoute"
-            and isinstance(call.response, dict)
-            and _name((call.request or {}).get("topic")) == topic
-        ):
-            queues = call.response.get("messageQueues", [])
-            return dict(Counter(_name(queue.get("broker")) for queue in queues))
-    return {}
-
-
-def _world(
-    recording: Recording,
-    choose: Callable[[int, str, int], int | None],
-    said: Callable[[Any], None],
-    phase: Time,
-    arrives: Callable[[int], Time],
-) -> Rehearsal:
-    topology = recording.topology
-    try:
-        settings = renamed({"useEndpointPortFromRequest": True, **topology.proxySettings})
-    except KeyError as error:
-        raise MalformedCase("topology.proxySettings", "settings of the proxy that are modelled", str(error)) from None
-    assert isinstance(settings, ProxySettings)
-    return Rehearsal(
-        list(topology.brokers),
-        {name: (topic.type, _first_counts(recording, name) or topic.queues) for name, topic in topology.topics.items()},
-        [
-            subscription_group(name, most_retries=group.retryMaxTimes, in_order=group.consumeMessageOrderly)
-            for name, group in topology.groups.items()
-        ],
-        epoch_ms=float(recording.recordedAt_ms),
-        settings=settings,
-        choose=choose,
-        arrives=arrives,
-        revive_phase=phase,
-        said=said,
-    )

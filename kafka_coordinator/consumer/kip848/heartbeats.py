@@ -7,6 +7,8 @@ everything that the coordinator might have missed after an error.
 In Kafka `AbstractHeartbeatRequestManager.poll` and `ConsumerHeartbeatRequestManager.HeartbeatState`.
 """
 
+from typing import Final
+
 from kafka_coordinator.consumer import lookup, requests, states
 from kafka_coordinator.consumer.kip848.states import (
     ACKNOWLEDGING,
@@ -23,6 +25,9 @@ from kafka_coordinator.coordinator.share_groups.messages import ShareGroupHeartb
 from kafka_coordinator.messages import UNCHANGED_TIMEOUT, ConsumerGroupHeartbeat
 from protocols.engine.nodes import Outbox, Time
 from protocols.java import sorted_as_java
+
+LONGEST_SLEEP_MS: Final = 5000
+"""The background thread waits no longer for an answer or a timer of its own (`ConsumerNetworkThread.runOnce`)."""
 
 
 def hurry(c: ConsumerState, now: Time, out: Outbox) -> None:
@@ -64,6 +69,7 @@ def succeeded(c: ConsumerState, now: Time, interval: float, out: Outbox) -> None
     m = protocol_member(c)
     m.awaits_answer = False
     m.failures = 0
+    m.answered_at = now if interval > LONGEST_SLEEP_MS else 0.0
     if interval != m.interval:
         m.interval = interval
         m.is_due = False

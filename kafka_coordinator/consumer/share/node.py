@@ -73,6 +73,7 @@ class ShareConsumer(NodeState):
             if sender == self.state.connections.failed:
                 self.state.connections.failed = ""
             _ANSWERS[type(message)](self.share, now, waiting, message, out)
+            membership.oversleep(self.state, now, out, _BUSY)
             self._settle(now, out)
 
     def timeout(self, now: Time, timer: TimerName, out: Outbox) -> None:
@@ -127,11 +128,20 @@ def _poll(s: ShareState, now: Time, out: Outbox) -> None:
     if c.lookup.coordinator is None and c.membership.state not in (UNSUBSCRIBED, FATAL):
         lookup.look_up(c, now, out)
     out.cancel_timer(states.POLL)
+    protocol_member(c).overslept = False
     handling.poll(s, now, out)
 
 
 def _poll_expired(s: ShareState, now: Time, out: Outbox) -> None:
-    membership.poll_expired(s.base, now, "handling the records of one poll() takes longer", out)
+    membership.poll_expired(s.base, now, out, _BUSY)
+
+
+_BUSY: Final = "handling the records of one poll() takes longer"
+
+
+def _heartbeat_due(s: ShareState, now: Time, out: Outbox) -> None:
+    heartbeats.due(s.base, now, out)
+    membership.oversleep(s.base, now, out, _BUSY)
 
 
 # The background thread.
@@ -231,7 +241,7 @@ _DUE: Final[Mapping[str, Callable[[ShareState, Time, Outbox], None]]] = {
     states.REQUESTS: _overdue,
     states.LOOKUP: lambda s, now, out: lookup.retry(s.base, now, out),
     states.METADATA: lambda s, now, out: metadata.refresh(s.base, now, out),
-    states.HEARTBEAT: lambda s, now, out: heartbeats.due(s.base, now, out),
+    states.HEARTBEAT: _heartbeat_due,
     states.POLL: _poll_expired,
     states.RESUME: handling.handled,
     states.CLOSE: lambda s, now, out: _finish(s, now, out),

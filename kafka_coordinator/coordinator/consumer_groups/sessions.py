@@ -12,7 +12,6 @@ What a group makes of the cluster's metadata: one hash over its subscribed topic
 In Kafka `ModernGroup.computeMetadataHash` and `Utils.computeGroupHash`.
 """
 
-import hashlib
 from collections.abc import Iterable
 from functools import lru_cache
 from typing import Final
@@ -24,7 +23,6 @@ from kafka_coordinator.coordinator.group import session_timer
 from kafka_coordinator.coordinator.settings import NAMES, SESSION_TIMEOUT
 from kafka_coordinator.coordinator.share_groups.group import ShareGroup
 from protocols.engine.nodes import Outbox, Time, TimerName
-from protocols.java import sorted_as_java
 
 
 def session_timeout_ms(core: Core, group: ConsumerGroup, member: ConsumerMember) -> int:
@@ -101,8 +99,7 @@ def cancel_timers(group: ConsumerGroup, member_id: str, out: Outbox) -> None:
 def refresh_hash(core: Core, group: ConsumerGroup) -> bool:
     """Compute the hash anew; whether it has changed."""
     before = group.metadata_hash
-    group.image_hash = hashed(core, group.subscribed(), group.image_hash)
-    group.metadata_hash = group.image_hash[2]
+    group.metadata_hash = core.subscription(group.subscribed()).hash
     return group.metadata_hash != before
 
 
@@ -113,18 +110,3 @@ def mark_stale(core: Core, topics: Iterable[str]) -> None:
     for group in groups:
         if any(group.subscribes(topic) for topic in changed):
             group.stale = True
-
-
-ImageHash = tuple[int, frozenset[str], str]
-"""Number of the cluster metadata and the subscribed topics, with the hash over what is known of them."""
-
-
-def hashed(core: Core, subscribed: frozenset[str], known: ImageHash | None) -> ImageHash:
-    """The hash over these topics; ``known``: the one that was computed last."""
-    if known is not None and known[0] == core.image and known[1] == subscribed:
-        return known
-    described = [
-        (topic, core.described(topic)) for topic in sorted_as_java(subscribed) if topic in core.partition_counts
-    ]
-    made = hashlib.md5(repr(described).encode("utf-8", "surrogatepass"), usedforsecurity=False).hexdigest()
-    return core.image, subscribed, made if described else ""

@@ -25,7 +25,7 @@ from kafka_coordinator.coordinator.group import session_timer
 from kafka_coordinator.coordinator.log import Key, Value
 from protocols.engine.nodes import Outbox, Time
 from protocols.facts import Granted, RebalanceBegan, RebalanceEnded, Transition
-from protocols.java import Queue, sort_queues
+from protocols.java import Queue
 
 
 class EpochKey(NamedTuple):
@@ -148,13 +148,13 @@ def observe_grant(core: Core, group: ConsumerGroup, member: ConsumerMember, out:
 def _granted_to(core: Core, group: ConsumerGroup, name: str, member: ConsumerMember) -> tuple[Queue, ...]:
     count = group.names.get(name, 0)
     if count == 1 and member.id in group.members:
-        return sort_queues([core.queue(partition) for partition in member.standing.assigned])
+        return core.sorted_queues(member.standing.assigned)
     partitions: set[Partition] = set()
     if count:
         for each in group.members.values():
             if each.profile.client_id == name:
                 partitions |= each.standing.assigned
-    return sort_queues([core.queue(partition) for partition in partitions])
+    return core.sorted_queues(partitions)
 
 
 def observe_end(group: ConsumerGroup, out: Outbox) -> None:
@@ -171,9 +171,7 @@ def granted_now(core: Core, group: ConsumerGroup) -> dict[str, tuple[Queue, ...]
     for member in group.members.values():
         if member.standing.assigned:
             found.setdefault(member.profile.client_id, set()).update(member.standing.assigned)
-    return {
-        name: sort_queues([core.queue(partition) for partition in partitions]) for name, partitions in found.items()
-    }
+    return {name: core.sorted_queues(partitions) for name, partitions in found.items()}
 
 
 def bump(

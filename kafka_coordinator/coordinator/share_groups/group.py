@@ -14,6 +14,7 @@ from kafka_coordinator.coordinator.group import Parked
 from kafka_coordinator.coordinator.share_groups import states
 from protocols.engine.nodes import Outbox, Time
 from protocols.facts import Transition
+from protocols.java import sorted_as_java
 from protocols.node_state import NodeState
 from protocols.state_machine import ALWAYS
 
@@ -105,8 +106,6 @@ class ShareGroup(NodeState):
     metadata_hash: str = ""
     stale: bool = True
     """Whether a subscribed topic has changed since the hash was computed."""
-    image_hash: tuple[int, frozenset[str], str] | None = None
-    """The hash that was computed last, with what it was computed from."""
     members: dict[str, ShareMember] = field(default_factory=dict)
     most_members: int = 0
     """The most members that there have been at once: the orders of Kafka's maps depend on it."""
@@ -146,8 +145,9 @@ class ShareGroup(NodeState):
         for topic in member.topics if member else ():
             count(self.by_name, topic, by)
 
-    def subscribed(self) -> frozenset[str]:
-        return frozenset(self.by_name)
+    def subscribed(self) -> tuple[str, ...]:
+        """All topics to which a member subscribes, in Java's order."""
+        return tuple(sorted_as_java(self.by_name))
 
     def subscribes(self, topic: str) -> bool:
         return topic in self.by_name

@@ -9,7 +9,7 @@ from kafka_coordinator import errors
 from kafka_coordinator.assignors.inputs import AssignorError, queue_of
 from kafka_coordinator.coordinator.consumer_groups.checks import Refused
 from kafka_coordinator.coordinator.consumer_groups.member import observe_epochs
-from kafka_coordinator.coordinator.consumer_groups.sessions import hashed, is_due, own_setting
+from kafka_coordinator.coordinator.consumer_groups.sessions import is_due, own_setting
 from kafka_coordinator.coordinator.core import Core
 from kafka_coordinator.coordinator.group import session_timer
 from kafka_coordinator.coordinator.settings import (
@@ -137,15 +137,15 @@ def _proceed(
     bumps = updated.topics != member.topics
     if not version.assignment_interval or group.target_epoch >= group.epoch:
         bumps = bumps or initializing.is_pending(core, group)
-    epoch, image_hash = group.epoch, group.image_hash
+    epoch, metadata_hash = group.epoch, group.metadata_hash
     after = group
     if is_new or updated.topics != member.topics:
         # Should the assignor fail, the group is as before.
         after = group.copy()
         after.put(updated)
     if bumps or group.stale:
-        image_hash = hashed(core, after.subscribed(), image_hash)
-        bumps = bumps or image_hash[2] != group.metadata_hash
+        metadata_hash = core.subscription(after.subscribed()).hash
+        bumps = bumps or metadata_hash != group.metadata_hash
         epoch += bumps
     target_epoch, dealt = group.target_epoch, None
     if epoch > target_epoch and is_due(core, group.id, group.assigned_at, SHARE_ASSIGNMENT_INTERVAL, now):
@@ -154,7 +154,7 @@ def _proceed(
     updated = _reconciled(core, updated, target_epoch, own, bumps)
     _store(core, group, updated, (epoch, target_epoch), dealt, now)
     if bumps or group.stale:
-        group.stale, group.image_hash, group.metadata_hash = False, image_hash, image_hash[2] if image_hash else ""
+        group.stale, group.metadata_hash = False, metadata_hash
     store_group(core, group)
     restart_session(core, group, member.id, now, out)
     if updated.assigned != member.assigned:
@@ -240,8 +240,7 @@ def fence(core: Core, group: ShareGroup, member_id: str, event: str, out: Outbox
     _observe_permission(group, group.members[member_id]._replace(assigned=frozenset()), out)
     group.remove(member_id)
     store_member(core, group, member_id)
-    group.image_hash = hashed(core, group.subscribed(), group.image_hash)
-    group.metadata_hash = group.image_hash[2]
+    group.metadata_hash = core.subscription(group.subscribed()).hash
     group.epoch += 1
     if not group.members and core.settings.version.emptied_group_starts_anew:
         group.target_epoch, group.assigned_at = group.epoch, None
