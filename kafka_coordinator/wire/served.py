@@ -7,8 +7,10 @@ which is 3 s.
 
 import json
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from functools import partial
 from time import time
+from typing import Final
 from uuid import UUID
 from weakref import WeakValueDictionary
 
@@ -39,6 +41,9 @@ from protocols.errors import UserError
 from protocols.load import changed
 
 DEFAULT_BROKERS = ("broker-1",)
+PERSISTER_MS: Final = 2
+"""How long the persister takes to keep what has changed: a fetch does not see what came along with it yet, as with a
+real broker."""
 
 
 class ServedCluster:
@@ -72,7 +77,7 @@ class ServedCluster:
         self.storage = Storage(
             int(time() * 1000),
             transactions=TransactionSettings.of(own),
-            share_settings=changed(ShareSettings(), of_shares),
+            share_settings=replace(changed(ShareSettings(), of_shares), write_ms=PERSISTER_MS),
         )
         self.names = Names()
         self.beliefs = Beliefs(self.names)

@@ -21,7 +21,7 @@ from kafka_coordinator.errors import (
 )
 from kafka_coordinator.share import fetching, requests
 from kafka_coordinator.share.acquiring import Read
-from kafka_coordinator.share.leader import LOCK, RECORDS, WAIT, Call
+from kafka_coordinator.share.leader import Call
 from kafka_coordinator.share.messages import (
     Acknowledgements,
     AcquiredRanges,
@@ -53,7 +53,7 @@ class ExpireLocks(NamedTuple):
 
 
 REQUESTS: Final = (ShareFetch, ShareAcknowledge, ExpireLocks)
-TIMERS: Final = (LOCK, RECORDS, WAIT)
+TIMERS: Final = requests.TIMERS
 _TYPES: Final = ("GAP", "ACCEPT", "RELEASE", "REJECT", "RENEW")
 _NO_TYPE: Final = "unknown"
 _RECORD_LIMIT: Final = 1
