@@ -272,7 +272,7 @@ public final class StoryPlayer {
                 service.onResignation(0, OptionalInt.of(++epoch));
                 settleAfterResignation();
                 service.onElection(0, ++epoch);
-                for (int times = 0; times < 100 && (times == 0 || isLoading()); times++) {
+                for (int times = 0; times < 100 && (times == 0 || answers("COORDINATOR_LOAD_IN_PROGRESS")); times++) {
                     Thread.sleep(10);
                     advance(clock.now);
                 }
@@ -294,14 +294,14 @@ public final class StoryPlayer {
         return result;
     }
 
-    /** Whether the log is not read yet; a log that the coordinator refuses to read never is. */
-    private boolean isLoading() throws Exception {
+    /** Whether the coordinator answers with this error now: while it reads its log, or where it is none. */
+    private boolean answers(String error) throws Exception {
         JsonNode answer = ask("describe_group", JSON.createObjectNode().put("group_id", "loaded")).get(10, TimeUnit.SECONDS);
-        return answer.path("error").asText().equals("COORDINATOR_LOAD_IN_PROGRESS");
+        return answer.path("error").asText().equals(error);
     }
 
-    private void settleAfterResignation() throws InterruptedException {
-        for (int times = 0; times < 50; times++) Thread.sleep(2);
+    private void settleAfterResignation() throws Exception {
+        for (int times = 0; times < 200 && !answers("NOT_COORDINATOR"); times++) Thread.sleep(5);
     }
 
     private void takeAnswers(int number, ObjectNode told, ArrayNode played) throws Exception {
