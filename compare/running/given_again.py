@@ -10,6 +10,7 @@ from typing import Final
 from compare.formatting import duration, many
 from compare.running.reason_kinds import GIVEN_AGAIN, GIVEN_UP, HELD
 from compare.running.reasons import Reason, in_common, members_text
+from compare.running.work import ReadQueue
 from protocols import Queue
 from protocols.engine.nodes import Time
 from protocols.facts import Ended
@@ -109,21 +110,21 @@ def why_given_up(timeline: Timeline, ended: Ended, records: int) -> Reason:
     return Reason(GIVEN_UP, records, None, text, members, None, records, alike=text)
 
 
-def held(timeline: Timeline, group: str, queue: Queue, since: Time, until: Time) -> tuple[Time, Reason] | None:
-    """How long, between two times, members had records of the queue, and that as a reason; None where nobody had."""
+def held(timeline: Timeline, read: ReadQueue, since: Time, until: Time) -> Iterator[tuple[Time, Reason]]:
+    """How long, between two times, members had records of the queue, and that as a reason; nothing where nobody had."""
     having = [
         (in_common(given.since, timeline.end if given.until is None else given.until, since, until), given)
         for given in timeline.given
-        if given.group == group and given.queue == queue
+        if given.group == read.reader and given.queue == read.queue
     ]
     having = [each for each in having if each[0]]
     if not having:
-        return None
+        return
     members = tuple(sorted({given.member for _, given in having}))
     records = sum(given.end - given.first for _, given in having)
     covers = max(lasted for lasted, _ in having)
     text = f"{members_text(members)} {'has' if len(members) == 1 else 'have'} {many(records, 'record')} in hand"
-    return covers, Reason(HELD, 0.0, None, text, members, covers, records)
+    yield covers, Reason(HELD, 0.0, None, text, members, covers, records)
 
 
 def _duration(lasted: Time) -> str:

@@ -10,8 +10,7 @@ from compare.running.production import ProductionHistory
 from compare.running.run_variant import RunResult
 from protocols import Queue
 from protocols.engine.nodes import Time
-from protocols.offsets import OffsetSet
-from protocols.timeline.deliveries import Delivery, lag_over_time
+from protocols.timeline.deliveries import Delivery, all_handled, lag_over_time
 from protocols.timeline.timeline import Timeline
 
 SAMPLES = 120
@@ -109,7 +108,7 @@ def _drain(result: RunResult, production: Mapping[Queue, ProductionHistory], pea
         lives = timeline.lives.get(queue)
         if queue not in production or (lives and not any(start <= peak and timeline.end < end for start, end in lives)):
             continue
-        reached = (_all_handled if group in timeline.without_owners else _reached)(
+        reached = (all_handled if group in timeline.without_owners else _reached)(
             deliveries, production[queue].end_offset(peak)
         )
         if reached is None:
@@ -129,13 +128,3 @@ def _reached(deliveries: Sequence[Delivery], offset: int) -> Time | None:
         if delivery.end >= offset and delivery.end > delivery.first
     ]
     return min(found, default=None)
-
-
-def _all_handled(deliveries: Sequence[Delivery], offset: int) -> Time | None:
-    """When all records before the offset had been handled, from the first on that was."""
-    done, first = OffsetSet(), min((delivery.first for delivery in deliveries), default=0)
-    for delivery in sorted(deliveries, key=lambda each: each.until):
-        done.add(delivery.first, delivery.end)
-        if done.count(first, offset) == offset - first:
-            return delivery.until
-    return None if first < offset else 0.0

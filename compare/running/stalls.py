@@ -6,6 +6,7 @@ records.
 
 from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import starmap
 from math import inf
 from operator import attrgetter, itemgetter
 from typing import NamedTuple
@@ -164,10 +165,8 @@ class WhyStalled:
         self._doings, self._links_break, self._down_times = doings, links_break, down
         stalled = {(stall.read.reader, stall.read.queue) for stall in stalls}
         self._beliefs: dict[tuple[str, Queue], list[Interval]] = {key: [] for key in stalled}
-        """Who owned the queue, or, where no queue has an owner, who was to take records of it."""
         self._gaps: dict[tuple[str, Queue], list[Gap]] = {key: [] for key in stalled}
-        permitted = (grant for grant in timeline.grants if grant.group in timeline.without_owners)
-        for belief in (*timeline.beliefs, *permitted):
+        for belief in timeline.takers:
             if (belief.group, belief.queue) in stalled:
                 self._beliefs[belief.group, belief.queue].append(belief)
         for gap in timeline.gaps:
@@ -188,8 +187,6 @@ class WhyStalled:
     def reason(self, stall: Stall) -> Reason:
         """The first that explains more than half of it, or else what explains most of it, weighted with the
         milliseconds that it lasted; where nothing does, what may."""
-        group, queue = stall.read.reader, stall.read.queue
-        in_hand = held(self._timeline, group, queue, stall.since, stall.until)
         found = [
             *self._nobody_runs(stall),
             *self._waits(stall),
@@ -199,7 +196,7 @@ class WhyStalled:
             *self._ended(stall),
             *self._gap(stall),
             *self._never_owned(stall),
-            *([] if in_hand is None else [Explained(*in_hand)]),
+            *starmap(Explained, held(self._timeline, *stall)),
             *self._again(stall),
             *self._refused(stall),
             *self._busy(stall),
@@ -270,10 +267,9 @@ class WhyStalled:
 
     def _ended(self, stall: Stall) -> Iterator[Explained]:
         """Where no queue has an owner: who was to take records of it has ended, and the group does not know yet."""
-        end, without_owners = self._timeline.end, stall.read.reader in self._timeline.without_owners
-        for permitted in self._beliefs[stall.read.reader, stall.read.queue] if without_owners else ():
-            until = end if permitted.until is None else permitted.until
-            covers = in_common(permitted.since, until, stall.since, stall.until)
+        permissions = self._beliefs[stall.read.reader, stall.read.queue]
+        for permitted in permissions if stall.read.reader in self._timeline.without_owners else ():
+            covers = in_common(permitted.since, permitted.until or self._timeline.end, stall.since, stall.until)
             if covers and self._timeline.causes.ended_between(permitted.member, permitted.since, stall.until):
                 event = self._latest_event(stall.until, permitted.member)
                 yield Explained(covers, Reason(AWAY, 0.0, event, members=(permitted.member,), lasted=covers))

@@ -266,3 +266,13 @@ def _handled_by(deliveries: Sequence[Delivery], times: Sequence[Time]) -> list[i
 def _within(delivery: Delivery, now: Time) -> int:
     share = (now - delivery.since) / (delivery.until - delivery.since)
     return delivery.first + floor((delivery.end - delivery.first) * share)
+
+
+def all_handled(deliveries: Sequence[Delivery], offset: int) -> Time | None:
+    """When all records before the offset had been handled, from the first on that was."""
+    done, first = OffsetSet(), min((delivery.first for delivery in deliveries), default=0)
+    for delivery in sorted(deliveries, key=lambda each: each.until):
+        done.add(delivery.first, delivery.end)
+        if done.count(first, offset) == offset - first:
+            return delivery.until
+    return None if first < offset else 0.0

@@ -168,6 +168,11 @@ class Timeline:
         passed += [Delivery.given_up(now, fact) for now, fact in self.told(Ended) if fact.how != "acknowledged"]
         return tuple(passed)
 
+    @property
+    def takers(self) -> tuple[Interval, ...]:
+        """Who owned what as members believe it; of groups without owners who was permitted to take records of what."""
+        return (*self.beliefs, *(grant for grant in self.grants if grant.group in self.without_owners))
+
     @cached_property
     def times_given(self) -> Mapping[int, int]:
         """How often to how many records were given so often, where they are given out one by one."""
