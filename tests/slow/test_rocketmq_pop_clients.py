@@ -88,11 +88,19 @@ def test_refused_records_and_those_of_a_dead_member_come_back(
     cluster.until(lambda: set(got(living)) == set(range(4)))
     assert time.monotonic() - began < BACK_S + 5
     assert tries(living) == {1}
-    living.leave()
+    leave(cluster, living)
     refusing = consume(cluster, client, "g", "refusing", "popping-refusing")
     produce(cluster, client, 10, 2)
     cluster.until(lambda: got(refusing) == Counter({10: 2, 11: 2}))
     assert tries(refusing) == {0, 1}
+
+
+def leave(cluster: ServedRocketMQ, member: Program) -> None:
+    """Its consumer shuts down. The threads that handled popped records are never ended, and with them the process."""
+    assert member.process.stdin is not None
+    member.process.stdin.close()
+    cluster.until(lambda: member.said("stopped"))
+    member.crash()
 
 
 def tries(member: Program) -> set[int]:
