@@ -16,6 +16,8 @@ from tests.slow.test_rocketmq_mqadmin import Tool
 pytestmark = pytest.mark.slow
 
 VERSIONS = ("5.3.3", "5.5.0")
+START_S = 30.0
+"""A JVM on a machine that others use takes so long at most until its member asks."""
 BACK_S = 5.0 + 5.1
 """Records are invisible for 5 s, and come back 2.1 to 5.1 s later (spec pop 5.4)."""
 
@@ -86,13 +88,21 @@ def test_refused_records_and_those_of_a_dead_member_come_back(
     began = time.monotonic()
     living = consume(cluster, client, "g", "living", "popping")
     cluster.until(lambda: set(got(living)) == set(range(4)))
-    assert time.monotonic() - began < BACK_S + 5
+    assert time.monotonic() - began < BACK_S + START_S
     assert tries(living) == {1}
-    living.leave()
+    leave(cluster, living)
     refusing = consume(cluster, client, "g", "refusing", "popping-refusing")
     produce(cluster, client, 10, 2)
     cluster.until(lambda: got(refusing) == Counter({10: 2, 11: 2}))
     assert tries(refusing) == {0, 1}
+
+
+def leave(cluster: ServedRocketMQ, member: Program) -> None:
+    """Its consumer shuts down. The threads that handled popped records are never ended, and with them the process."""
+    assert member.process.stdin is not None
+    member.process.stdin.close()
+    cluster.until(lambda: member.said("stopped"))
+    member.crash()
 
 
 def tries(member: Program) -> set[int]:
