@@ -7,7 +7,7 @@ import pytest
 from protocols.timeline.records import Given
 from tests.compare.running.stories import AVG, lived, told
 
-SHARE, UNIFORM = "kafka:share", "kafka:uniform"
+SHARE, UNIFORM, POP = "kafka:share", "kafka:uniform", "rocketmq:POP"
 SLOW, KILLED, POISON, TWELVE = (
     "share-slow-consumer",
     "share-killed-consumer",
@@ -83,3 +83,16 @@ def test_twelve_consumers_share_the_records_of_four_queues() -> None:
     for owned in (UNIFORM, AVG):
         assert told(TWELVE, owned)["fairness"]["idle_members"] == 8
         assert told(TWELVE, owned)["harm"]["work"]["waiting"] > 4_000
+
+
+def test_under_pop_nobody_owns_a_queue_either() -> None:
+    assert told(TWELVE, POP)["harm"]["work"]["waiting"] == 0
+    assert len({each.member for each in lived(TWELVE, POP).timeline.given}) == 12
+    back = [each for each in lived(KILLED, POP).timeline.given if each.fate == "client gone"]
+    assert {each.member for each in back} == {"c2"}
+    assert delivery(KILLED, POP)["redeliveries"] == sum(each.end - each.first for each in back) == 4
+    assert told(KILLED, POP)["record_age_ms"]["max"] < 5_000
+    assert delivery(POISON, POP)["attempts"]["max"] > 4
+    assert told(POISON, POP)["record_age_ms"]["max"] < 1_000
+    assert delivery(SLOW, POP)["hidden"]["max"] > 500
+    assert delivery(SLOW, POP)["redeliveries"] == 0

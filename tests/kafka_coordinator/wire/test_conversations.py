@@ -102,6 +102,7 @@ def test_our_answers_in_conversations_are_those_of_the_real_4_4(monkeypatch: pyt
             found.update({(each.seed, at): (each.steps[at - 1], *pair) for at, pair in different.items()})
     assert found == {}
     asked = {(step.api, step.version) for each in known for step in each.steps}
-    served = KEYS.keys() & {api.name for api in APIS.values()}
+    # What share groups ask has conversations of its own: share_cases.py and tests/slow/test_share_conversations.py.
+    served = KEYS.keys() & {api.name for api in APIS.values() if "Share" not in api.name}
     assert {api for api, _ in asked} >= served - OF_TRANSACTIONS
     assert sum(len(each.answers) for each in known) > 2000
