@@ -1,9 +1,13 @@
 """The catalogue of Kafka's assignors: a record for each, from which everything else that lists them is made.
 
 To add one: a file in `kafka_coordinator.assignors`, and a record here.
+
+Why a table: an assignor has a name in scenarios, another in Kafka's settings, a Java class that logs and tools print,
+a protocol under which it may run, and a way in which it shares. Readers, registry, help, audit and sentences need
+different columns of that, and an assignor that one of them did not know would be told wrongly by it.
 """
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 
 from kafka_coordinator.assignors.claims import highest_generation as highest_generation
 from kafka_coordinator.assignors.inputs import NO_GENERATION as NO_GENERATION
@@ -30,13 +34,16 @@ from kafka_coordinator.assignors.translation import topic_id as topic_id
 from kafka_coordinator.assignors.uniform import homogeneous as homogeneous
 from kafka_coordinator.assignors.uniform import uniform
 from kafka_coordinator.versions import VERSIONS as VERSIONS
-from protocols.strategies import ScenarioContext, StrategyRecord
+from protocols.strategies import ScenarioContext, StrategyRecord, never
 
 CLASSIC = "classic"
 """The protocol whose assignors run on the group's leader, a consumer."""
 
 CONSUMER = "consumer"
 """The protocol (KIP-848) whose assignors run in the broker."""
+
+SHARE = "share"
+"""The protocol (KIP-932) of share groups, in which nobody owns a partition; and the name of their variant."""
 
 OF_CLASSIC_MEMBERS = frozenset(
     {"group.protocol", "heartbeat.interval.ms", "partition.assignment.strategy", "session.timeout.ms"}
@@ -111,6 +118,16 @@ CATALOGUE: tuple[StrategyRecord[Assignor], ...] = (
     ),
 )
 """In the order in which results list them."""
+
+SHARE_GROUPS: StrategyRecord[Callable[..., object]] = StrategyRecord(
+    SHARE,
+    simple,
+    "Gives records out one by one to share consumers; nobody owns a partition.",
+    SHARE,
+    java_class="SimpleAssignor",
+    by_default=never,
+)
+"""What stands in place of a strategy where nobody owns a partition."""
 
 
 def of_protocol(protocol: str) -> tuple[StrategyRecord[Assignor], ...]:

@@ -1,8 +1,10 @@
 """How many bytes the frame of a message has on Kafka's wire, without writing it: what the codec of `wire` writes, which
 needs packages that a comparison does without.
 
-Frames are those of the versions that a Java client of 4.1 speaks with a broker of 4.1 (``_HEADERS``). All are flexible:
-lengths are unsigned varints of one more than the length, and every structure ends with the number of its tags, 0.
+Frames are those of the versions that a Java client of 4.1 speaks with a broker of 4.1 (``_HEADERS``), for share groups
+those of 4.4. Fetches of records are none of them, be they of owned partitions or of shared ones. All are flexible:
+lengths are unsigned varints of one more than the length, and every structure ends with the number of its tags, 0. The
+group's name in answers that repeat it is left out: the model's answers do not have it.
 
 In Kafka `RequestHeader`, `ResponseHeader` and the generated messages.
 """
@@ -13,6 +15,8 @@ from typing import Any
 
 from kafka_coordinator import messages
 from kafka_coordinator.assignors.inputs import Partition
+from kafka_coordinator.coordinator.share_groups import messages as group
+from kafka_coordinator.share import messages as records
 from protocols.engine.nodes import Message
 
 _REQUEST = 4 + 2 + 2 + 4 + 2 + 1
@@ -113,7 +117,7 @@ def _fetch(told: messages.OffsetFetch) -> int:
 def _fetched(told: messages.OffsetFetchAnswer) -> int:
     texts = sum(map(_text, told.texts or ("",) * len(told.offsets)))
     topics = _by_topic((partition for partition, _, _ in told.offsets), 4 + 8 + 4 + 2 + _TAGS)
-    return 4 + 1 + topics + texts + 2 + _TAGS
+    return 4 + 1 + _text("") + topics + texts + 2 + _TAGS
 
 
 def _asked_metadata(told: messages.MetadataRequest) -> int:
@@ -144,6 +148,31 @@ def _consumer_told(told: messages.ConsumerGroupHeartbeatAnswer) -> int:
     return 4 + 2 + _text(told.error_message) + _text(told.member_id) + 4 + 4 + share
 
 
+def _share(told: group.ShareGroupHeartbeat) -> int:
+    topics = 1 if told.topics is None else _array(map(_text, told.topics))
+    return _text(told.group) + _text(told.member_id) + 4 + _text(told.rack) + topics
+
+
+def _share_told(told: group.ShareGroupHeartbeatAnswer) -> int:
+    permitted = 1 if told.assignment is None else 1 + _by_id(told.assignment) + _TAGS
+    return 4 + 2 + _text(told.error_message) + _text(told.member_id) + 4 + 4 + permitted
+
+
+def _acknowledge(told: records.ShareAcknowledge) -> int:
+    of_topics: dict[str, list[int]] = {}
+    for (topic, _), ranges in told.acknowledged:
+        batches = _array(8 + 8 + _varint(len(types) + 1) + len(types) + _TAGS for _, _, types in ranges)
+        of_topics.setdefault(topic, []).append(4 + batches + _TAGS)
+    topics = _array(_UUID + _array(partitions) + _TAGS for partitions in of_topics.values())
+    return _text(told.group) + _text(told.member_id) + 4 + 1 + topics
+
+
+def _acknowledged(told: records.ShareAcknowledgeAnswer) -> int:
+    leader = 4 + 4 + _TAGS
+    topics = _by_topic((each for each, _ in told.partitions), 4 + 2 + 1 + leader + _TAGS, lambda topic: _UUID)
+    return 4 + 2 + 1 + 4 + topics + 1
+
+
 _HOST, _CLUSTER = "127.0.0.1", "x" * 22
 """The hosts of brokers, and the id of a cluster, which has 22 characters."""
 
@@ -157,6 +186,8 @@ _REQUESTS: Mapping[type[Message], Callable[[Any], int]] = {
     messages.OffsetFetch: _fetch,
     messages.MetadataRequest: _asked_metadata,
     messages.ConsumerGroupHeartbeat: _consumer,
+    group.ShareGroupHeartbeat: _share,
+    records.ShareAcknowledge: _acknowledge,
 }
 
 _ANSWERS: Mapping[type[Message], Callable[[Any], int]] = {
@@ -169,6 +200,8 @@ _ANSWERS: Mapping[type[Message], Callable[[Any], int]] = {
     messages.OffsetFetchAnswer: _fetched,
     messages.MetadataAnswer: _metadata,
     messages.ConsumerGroupHeartbeatAnswer: _consumer_told,
+    group.ShareGroupHeartbeatAnswer: _share_told,
+    records.ShareAcknowledgeAnswer: _acknowledged,
 }
 
 

@@ -23,7 +23,7 @@ LONGEST = 600
 
 def notebooks() -> list[Path]:
     """All notebooks, in their order."""
-    return sorted(FOLDER.glob("*.ipynb"))
+    return sorted(FOLDER.glob("*.ipynb"), key=lambda path: int(path.name.partition("-")[0]))
 
 
 def executed(path: Path, environment: Mapping[str, str] | None = None) -> nbformat.NotebookNode:

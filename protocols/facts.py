@@ -6,7 +6,7 @@ scenario (in RocketMQ the consumer of one group within a client), never the id t
 """
 
 from math import inf
-from typing import NamedTuple
+from typing import Literal, NamedTuple, TypeAlias
 
 from protocols.java import Queue
 
@@ -100,6 +100,67 @@ class Delivered(NamedTuple):
     wait: float = 0.0
 
 
+Back: TypeAlias = Literal[
+    "released", "lock timeout", "session closed", "leader moved", "invisible time over", "client gone"
+]
+"""Why records can be given out again: Kafka's words for a share-partition (spec share 4), then RocketMQ's for POP."""
+
+End: TypeAlias = Literal["acknowledged", "archived", "dead letter", "skipped"]
+"""How records ended; ``skipped``: the group has gone on behind records that nobody was given (a filter)."""
+
+
+class Acquired(NamedTuple):
+    """The records ``first`` to ``end - 1`` are given to the member, for the ``attempt``-th time as the system counts,
+    from 1 on, and hidden from everybody else until ``until`` (milliseconds of virtual time).
+
+    A record keeps its queue and offset through all its attempts: RocketMQ's copy in a retry topic is told under those
+    of its original.
+    """
+
+    group: str
+    member: str
+    queue: Queue
+    first: int
+    end: int
+    attempt: int
+    until: float
+
+
+class Renewed(NamedTuple):
+    """Records that the member was given stay hidden until ``until``."""
+
+    group: str
+    member: str
+    queue: Queue
+    first: int
+    end: int
+    until: float
+
+
+class Available(NamedTuple):
+    """Records that the member was given can be given out again from now on (RocketMQ: their copies lie in the retry
+    topic); an acknowledgement of the member counts no more."""
+
+    group: str
+    member: str
+    queue: Queue
+    first: int
+    end: int
+    why: Back
+
+
+class Ended(NamedTuple):
+    """Nobody of the group is given these records any more. ``member`` had them, or looked at them; None where nobody
+    did."""
+
+    group: str
+    member: str | None
+    queue: Queue
+    first: int
+    end: int
+    how: End
+
+
 class PassedOver(NamedTuple):
     """The member reads on behind the record with this offset, which its user's code could not handle; ``why`` says what
     became of the record."""
@@ -183,6 +244,15 @@ class Writes(NamedTuple):
     refused: float = 0.0
     acknowledged: bool = False
     """Whether those that wait are acknowledged at once all the same, and cannot be read alone."""
+
+
+class Resends(NamedTuple):
+    """From now on ``per_second`` records of the topic are written by another broker than the one that its producers
+    tried first; and ``twice`` records are stored a second time now, by a frozen broker that goes on."""
+
+    topic: str
+    per_second: float
+    twice: int = 0
 
 
 class Stage(NamedTuple):

@@ -86,7 +86,9 @@ def entry_order(keys: Sequence[T], hash_code: Callable[[T], int], start: int = 1
     Bins ascending, within a bin in order of insertion; trees (bins of more than eight) are not modelled.
     """
     mask = grown_size(len(keys), start) - 1
-    return sorted(keys, key=lambda key: spread(hash_code(key)) & mask)
+    codes = map(hash_code, keys)
+    bins = {key: (code ^ code >> 16) & mask for key, code in zip(keys, codes, strict=True)}
+    return sorted(keys, key=bins.__getitem__)
 
 
 def number_entry_order(numbers: Sequence[int], start: int = 16) -> list[int]:

@@ -33,6 +33,12 @@ class Rule(NamedTuple):
 V = TypeVar("V", bound=Version)
 
 
+def short(given: object) -> str:
+    """The first two numbers of ``4.4.0``, or of a number, as YAML reads ``4.4``; what is no version, as it is."""
+    parts = str(given).split(".") if isinstance(given, str | int | float) else []
+    return ".".join(parts[:2] if all(part.isdigit() for part in parts) else parts)
+
+
 def rule(since: str, what: str, source: str) -> Any:
     """A field of a version's record. ``source``: a proposal, an issue, or the release in which the rule was seen."""
     return field(default=False, metadata={"since": since, "what": what, "source": source})
@@ -80,9 +86,8 @@ class Versions(Mapping[str, V], Generic[V]):
 
         Raises `UserError`, naming ``where``.
         """
-        text = str(given) if isinstance(given, str | float) else ""
-        version = self.get(".".join(text.split(".")[:2]))
-        if version is None or not all(part.isdigit() for part in text.split(".")):
+        version = self.get(short(given))
+        if version is None:
             raise UserError(f"{where}: {given!r}, expected a version of {self.system}: {', '.join(self)}")
         return version
 

@@ -3,7 +3,7 @@
 To add one: a file in `rocketmq_selfbalance.strategies`, and a record here.
 """
 
-from protocols.strategies import StrategyRecord
+from protocols.strategies import StrategyRecord, never
 from rocketmq_selfbalance.strategies import AVG as AVG_NAME
 from rocketmq_selfbalance.strategies import AVG_BY_CIRCLE, CONSISTENT_HASH, averagely, consistent_hash, machine_room
 from rocketmq_selfbalance.strategies.averagely import SETTING, Averagely, AveragelyByCircle, ByConfig
@@ -94,3 +94,16 @@ CATALOGUE: tuple[StrategyRecord[Make], ...] = (
     ),
 )
 """In the order in which results list them."""
+
+POP = "POP"
+"""The variant in which nobody owns a queue, and what its groups are to the catalogue."""
+
+POP_GROUPS: StrategyRecord[None] = StrategyRecord(
+    POP,
+    None,
+    "Gives records out one by one to clients of the 5.x line, through a proxy; nobody owns a queue.",
+    POP,
+    java_class="PopMessageProcessor",
+    by_default=never,
+)
+"""What stands in place of a strategy where nobody owns a queue."""

@@ -2,6 +2,10 @@
 
 The strategies and their settings are those of `rocketmq_selfbalance.catalogue`, and those that users write: a plain
 function, or a class with ``allocate``. What a setting means is written in the file of its strategy.
+
+Why each member gets an object of its own: in RocketMQ no coordinator assigns; every client runs its own strategy with
+its own settings on its own view of members and queues. Members whose settings differ share wrongly, and the model can
+only show that if it does not make one strategy for the whole group.
 """
 
 import inspect

@@ -22,6 +22,7 @@ from protocols.engine.nodes import Time
 from protocols.engine.randomness import number_below
 from protocols.errors import UserError
 from protocols.java import Queue
+from protocols.scenario.keys import BY_HASH_CODE, keyed_queues
 
 POLL_INTERVAL: Final = "pollNameServerInterval"
 """Of every client, of consumers and producers."""
@@ -131,12 +132,18 @@ def _next_elsewhere(listed: Sequence[Queue], at: int, broker: str) -> tuple[Queu
     return listed[at], (at + 1) % len(listed)
 
 
-def by_key(every: Mapping[Queue, float], listed: Sequence[Queue], out: frozenset[str]) -> Sends:
+def by_key(
+    every: Mapping[Queue, float], listed: Sequence[Queue], out: frozenset[str], keys: str | None = None
+) -> Sends:
     """Records with a selector (key % queues). ``every``: all queues in the order of their list, with what their keys
-    bring per second while all are known; ``listed``: those known now; ``out``: brokers that do not run."""
+    bring per second while all are known; ``listed``: those known now; ``out``: brokers that do not run; ``keys``: how
+    often each key comes (`protocols.scenario.keys`), where that is known."""
     rates = list(every.values())
     if list(every) == list(listed):
         goes = dict(every)
+    elif keys is not None:
+        shares = keyed_queues(keys, len(listed), BY_HASH_CODE).shares if listed else ()
+        goes = {queue: sum(rates) * share for queue, share in zip(listed, shares, strict=True)}
     else:
         common = gcd(len(rates), len(listed)) or 1
         # Keys with one rest of the longer list are spread evenly over the rests of the shorter one that agree with it.

@@ -9,7 +9,7 @@ from tools.site.translations import NOTEBOOKS, in_chinese
 ABOUT: Mapping[str, Sequence[str]] = {
     "en": (
         "# Notebooks",
-        "The notebooks are eight lessons and a workshop, in order. They contain their outputs, so they can be read"
+        "The notebooks are nine lessons and a workshop. They contain their outputs, so they can be read"
         " without an installation. To run one, its file and an install with the extra `notebooks` are enough."
         " They are also there [in Chinese](zh/notebooks.md).",
         "[How to run them](../notebooks/README.md): on this site in the browser (a button on each page), in Jupyter,"
@@ -20,7 +20,7 @@ ABOUT: Mapping[str, Sequence[str]] = {
     ),
     "zh": (
         "# 笔记本",
-        "这些笔记本依次是八课和一次实践课。它们包含运行的输出，所以不必安装就能阅读。要运行其中一个，只需要它的文件和带"
+        "这些笔记本是九课和一次实践课。它们包含运行的输出，所以不必安装就能阅读。要运行其中一个，只需要它的文件和带"
         " `notebooks` 附加依赖的安装。[英文版](../notebooks.md)里的代码和输出与此相同（输出是英文的）；`python -m"
         " tools.site.translations 目录` 把中文笔记本写到一个目录里。",
         "[运行的方法](../../notebooks/README.md)：在本网站的浏览器页面里（每页有一个按钮），在 Jupyter、Binder、Colab"
@@ -38,7 +38,7 @@ def notebook_list(language: str) -> str:
     """The notebooks, each with the first paragraph of what it wants; in Chinese with links to their texts, which are
     pages with code and outputs on the site."""
     items = []
-    for path in sorted(NOTEBOOKS.glob("*.ipynb")):
+    for path in sorted(NOTEBOOKS.glob("*.ipynb"), key=lambda path: int(path.name.partition("-")[0])):
         notebook = in_chinese(path.stem) if language == "zh" else json.loads(path.read_text(encoding="utf-8"))
         where = f"../../notebooks/zh/{path.stem}.md" if language == "zh" else f"../notebooks/{path.name}"
         title, text = _beginning(notebook)

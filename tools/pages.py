@@ -12,6 +12,7 @@
 | numbers in the other pages of docs | the runs of the scenarios |
 | the audit's example in README.md | what `equipoise audit` prints of examples/captures |
 | docs/images/join.svg | the runs of examples/scenarios/eager-and-cooperative.yaml |
+| docs/images/record-life.svg | the tables in `tools.record_life` |
 | docs/side-by-side/*.svg | runs of the scenarios in `tools.four_events` |
 | the table of rooms in DEVELOPERS.md | the first paragraph of each package's docstring |
 
@@ -40,7 +41,7 @@ from compare.running.systems import known_strategies, read, variant_names
 from compare.running.variants import variants_of
 from compare.showing.comparison.tables import print_comparison
 from protocols.scenario.model import Scenario
-from tools import four_events
+from tools import four_events, record_life
 from tools.atlas import page as atlas_page
 from tools.atlas import tables
 from tools.lessons import with_made
@@ -110,6 +111,7 @@ def pages() -> Iterator[tuple[Path, str]]:
         yield DOCS / "atlas" / f"{name}.svg", f"{drawing.svg}\n"
     yield DOCS / "lessons" / "hash-ring.svg", f"{ring().svg}\n"
     yield ROOT / PICTURE, join_picture(ROOT)
+    yield ROOT / record_life.PICTURE, record_life.picture()
     for name, shown in four_events.EVENTS.items():
         yield DOCS / "side-by-side" / f"{name}.svg", four_events.picture(shown)
     for path in sorted(DOCS.rglob("*.md")):

@@ -10,8 +10,9 @@ from itertools import combinations, zip_longest
 from typing import Final
 
 from compare.running.run_variant import can_run
+from compare.running.systems import SYSTEMS
 from compare.running.variants import Variant, variants_of
-from kafka_coordinator.catalogue import CLASSIC, CONSUMER, of_protocol
+from kafka_coordinator.catalogue import CLASSIC, CONSUMER, SHARE, of_protocol
 from protocols.scenario.events import Crash, Hang, Join, Lose, MemberChange, Network, Restart, Slow, StopPolling
 from protocols.scenario.fields import MemberPart, Settings, listed
 from protocols.scenario.model import STATIC, Scenario, SystemPart, split_system
@@ -160,7 +161,7 @@ _STRATEGIES: Final[Mapping[str, Sequence[str]]] = {
 
 NOT_TRIED: Final = (
     "Not tried: other numbers of members, partitions or brokers, settings of brokers but sessions and heartbeats of the"
-    " consumer protocol, share groups, POP, and more than two changes at once."
+    " consumer protocol, share groups and POP where records are expected in order, and more than two changes at once."
 )
 
 
@@ -172,10 +173,16 @@ def strategies(scenario: Scenario, given: Sequence[Variant]) -> list[Try]:
     names = [
         name
         for system in dict.fromkeys(split_system(variant.part.system)[0] for variant in given)
-        for name in _STRATEGIES.get(system, ())
+        for name in (*_STRATEGIES.get(system, ()), *_unordered(scenario, system))
         if name not in there
     ]
     return [each for name in names for each in _made(scenario, SystemPart(system=name, label=name), name, {}, 1)]
+
+
+def _unordered(scenario: Scenario, system: str) -> Iterator[str]:
+    """What gives records out one by one, where nobody expects them in order."""
+    if scenario.expect is None or not scenario.expect.in_order:
+        yield from (f"{system}:{record.name}" for record in SYSTEMS[system].without_owners)
 
 
 def single_changes(scenario: Scenario, base: Try) -> list[Try]:
@@ -213,7 +220,7 @@ def _rules(part: SystemPart) -> Sequence[_Rule]:
     system, strategy = split_system(part.system)
     if system == "rocketmq":
         return _ROCKETMQ
-    if system != "kafka":
+    if system != "kafka" or strategy == SHARE:
         return ()
     of_consumer = {record.name for record in of_protocol(CONSUMER)}
     return _KAFKA[CONSUMER if strategy.removesuffix(STATIC) in of_consumer else CLASSIC]

@@ -100,7 +100,7 @@ class AuditedGroup:
 
     @property
     def mode(self) -> str:
-        """`shared`, `broadcasting` or `pop`."""
+        """`shared`, `broadcasting`, `pop` or `share`."""
         return self.observed.mode
 
     def figure(self, name: str) -> Figure:

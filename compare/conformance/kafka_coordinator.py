@@ -12,19 +12,21 @@ from compare.conformance.cases import Difference, Line, MalformedCase, Player
 from compare.conformance.fields import differing, get, only
 from compare.conformance.kafka_coordinator_shapes import (
     REQUESTS,
-    Request,
     answer,
     consumer_group_state,
     group_state,
     request,
     with_blank_rack,
 )
+from compare.conformance.kafka_requests import Request
+from compare.conformance.kafka_share_groups import Persister, share_group_state, shown_call
 from compare.conformance.releases import kafka_version
 from compare.json_types import Json
 from kafka_coordinator.catalogue import topic_id
 from kafka_coordinator.cluster import (
     GROUP_SETTINGS,
     INVALID_REQUEST,
+    PERSISTER,
     BrokerSettings,
     ConsumerGroup,
     ConsumerGroupHeartbeat,
@@ -73,12 +75,13 @@ _STEP_FIELDS = (
     "inner",
     "timeline",
     "completed_at_step",
+    "persister_calls",
 )
 
-_STATES = ("state", "inner", "timeline")
+_STATES = ("state", "inner", "timeline", "persister_calls")
 """What a recording of answers alone does not tell."""
 
-_READS = frozenset(("heartbeat", "offset_fetch", "describe_group", "consumer_group_describe"))
+_READS = frozenset(("heartbeat", "offset_fetch", "describe_group", "consumer_group_describe", "share_group_describe"))
 """Operations that change no group: a trace has thousands of them, and looking at all members takes its time."""
 
 _OF_A_MEMBER = {"metadata", "target_assignment"}
@@ -160,6 +163,8 @@ class Session:
         except UserError as error:
             raise MalformedCase("config", "settings of a broker", str(error)) from None
         self._tells_inner = version is not None
+        self._persister = Persister()
+        self._calls: list[Json] = []
         self.world = SingleNode(Coordinator(_BROKER, settings), new_id=self._new_id)
         self.world.start()
         try:
@@ -186,15 +191,20 @@ class Session:
             settings = {name: int(str(config[name])) for name in config if name in GROUP_SETTINGS}
             self.world.command(self._now, GroupSettings({str(group_id): settings}))
             return got
+        elif op == "set_persister":
+            self._persister.mode = get(req, "mode", str)
+            return got
         else:
             self._request(op, number, req, step)
         answers = self._answers(number)
         own = answers.pop(number, None)
         if own is not None:
             got["resp"] = own[1]
-        elif op in ("join_group", "sync_group"):
+        elif op in REQUESTS:
             got["pending"] = True
         got["completed"] = [{"step": n, "t": _whole(t), "resp": resp} for n, (t, resp) in sorted(answers.items())]
+        if self._calls:
+            got["persister_calls"], self._calls = self._calls, []
         if op != "advance":
             state = None if op in _READS and is_known else self._state()
             got["state"] = _UNCHANGED if state is None else state
@@ -219,6 +229,10 @@ class Session:
             for leader in (_NOBODY, _BROKER):
                 self.world.command(self._now, OffsetsLeaders((leader,)))
             self.world.advance(self._now)
+            return
+        if op == "release_persister":
+            for released in self._persister.release():
+                self.world.command(self._now, released)
             return
         if op not in REQUESTS:
             raise MalformedCase(f"steps[{number}].op", f"one of {', '.join([*REQUESTS, 'set_topics', 'advance'])}", op)
@@ -259,8 +273,14 @@ class Session:
         """What no request shows of the groups, if it is new since the last report."""
         if not self._tells_inner:
             return {}
-        groups = self.world.node.core.consumer_groups
-        inner = {group_id: _inner(groups[group_id]) for group_id in self._groups if group_id in groups}
+        core = self.world.node.core
+        inner = {
+            group_id: _inner(core.consumer_groups[group_id])
+            if group_id in core.consumer_groups
+            else {"assigned_at": core.share_groups[group_id].assigned_at}
+            for group_id in self._groups
+            if group_id in core.consumer_groups or group_id in core.share_groups
+        }
         if inner == self._inner:
             return {}
         self._inner = inner
@@ -268,13 +288,22 @@ class Session:
 
     @staticmethod
     def _shown(core: Core, group_id: str) -> Json:
+        if group_id in core.share_groups:
+            return share_group_state(core.share_groups[group_id])
         group = core.consumer_groups.get(group_id)
         return group_state(core.groups.get(group_id)) if group is None else consumer_group_state(group)
 
     def _answers(self, number: int) -> dict[int, tuple[Time, object]]:
         """Answers sent in this step, by the step of their request."""
         answers: dict[int, tuple[Time, object]] = {}
-        for time, _, message in self.world.take_sent():
+        sent = self.world.take_sent()
+        for time, address, message in sent:
+            if address == PERSISTER:
+                self._calls.append(shown_call(message))
+                if (told := self._persister.asked(message)) is not None:
+                    self.world.command(self._now, told)
+                    sent += self.world.take_sent()
+                continue
             to: int = message[0]
             if to in answers or to in self.completed_at:
                 raise AssertionError(f"the request of step {to} is answered twice")

@@ -4,12 +4,13 @@ Member ids in requests are real here: whoever calls has replaced the recording's
 request asks for: a recording may ask for what no client would.
 """
 
-from collections.abc import Callable, Iterable, Mapping
-from typing import Any, Final, NamedTuple, TypeAlias
+from collections.abc import Callable, Mapping
+from typing import Any, Final
 
 from compare.conformance.cases import MalformedCase
+from compare.conformance.kafka_requests import Field, Request, fields_of, named, pairs, sorted_pairs
+from compare.conformance.kafka_share_groups import SHARE_ANSWERS, SHARE_REQUESTS
 from compare.json_types import Json
-from kafka_coordinator.catalogue import Partition
 from kafka_coordinator.cluster import (
     CONSUMER_PROTOCOL_TYPE,
     NONE,
@@ -50,27 +51,8 @@ from kafka_coordinator.cluster import consumer_groups_states as states
 from protocols.engine.nodes import Message
 from protocols.java import sorted_as_java
 
-Request: TypeAlias = Mapping[str, Any]
-"""A recorded request."""
-
 PARTITIONS: Final = "P:"
 """An assignment that was sent as a consumer's; every other text was sent as its bytes."""
-
-
-class Field(NamedTuple):
-    """A field of a recorded request: the message's attribute (empty: of the same name), and how it is read and written.
-    Without ``read`` it is only written; an ``optional`` one may be missing."""
-
-    name: str
-    attribute: str = ""
-    read: Callable[[Any], Any] | None = lambda value: value
-    write: Callable[[Any], Json] = lambda value: value
-    optional: bool = False
-
-    @property
-    def of_message(self) -> str:
-        """The message's attribute."""
-        return self.attribute or self.name
 
 
 def _opaque(text: str) -> Opaque:
@@ -102,16 +84,8 @@ def _protocols(req: Request) -> tuple[tuple[str, Opaque], ...]:
     return tuple((name, metadata) for name in req["protocols"])
 
 
-def _named(partitions: Iterable[Partition] | None) -> tuple[Partition, ...] | None:
-    return None if partitions is None else tuple((topic, number) for topic, number in partitions)
-
-
-def _pairs(partitions: Iterable[Partition] | None) -> Json:
-    return None if partitions is None else [list(partition) for partition in partitions]
-
-
 _MEMBER, _INSTANCE, _VERSION = Field("member_id"), Field("instance_id"), Field("api_version", "version")
-_PARTITIONS_OF = Field("partitions", "", _named, _pairs)
+_PARTITIONS_OF = Field("partitions", "", named, pairs)
 
 REQUESTS: Mapping[str, tuple[type[Message], tuple[Field, ...]]] = {
     "join_group": (
@@ -152,7 +126,7 @@ REQUESTS: Mapping[str, tuple[type[Message], tuple[Field, ...]]] = {
                 "members",
                 "",
                 lambda members: tuple(Leaving(member["member_id"], member["instance_id"]) for member in members),
-                lambda members: [_fields(member, "member_id", "instance_id") for member in members],
+                lambda members: [fields_of(member, "member_id", "instance_id") for member in members],
             ),
         ),
     ),
@@ -192,11 +166,12 @@ REQUESTS: Mapping[str, tuple[type[Message], tuple[Field, ...]]] = {
             ),
             Field("regex"),
             Field("assignor"),
-            Field("owned", "", _named, _pairs),
+            Field("owned", "", named, pairs),
             _VERSION,
         ),
     ),
     "consumer_group_describe": (ConsumerGroupDescribe, ()),
+    **SHARE_REQUESTS,
 }
 """Operation to the message and its fields; all but one have a group as well."""
 
@@ -235,14 +210,6 @@ def with_blank_rack(request: ConsumerGroupHeartbeat) -> ConsumerGroupHeartbeat:
     return request._replace(rack="")
 
 
-def _fields(of: object, *names: str) -> dict[str, Json]:
-    return {name: getattr(of, name) for name in names}
-
-
-def _sorted(partitions: Iterable[Partition]) -> Json:
-    return [[topic, number] for topic, number in sorted(partitions)]
-
-
 def _metadata(metadata: Opaque) -> Json:
     if isinstance(metadata, ConsumerMetadata):
         return list(metadata.topics)
@@ -264,14 +231,16 @@ def _fetched(answer: OffsetFetchAnswer) -> Json:
 
 ANSWERS: Mapping[type[Message], Callable[[Any], Json]] = {
     JoinGroupAnswer: lambda answer: {
-        **_fields(answer, "error", "generation", "member_id", "leader", "protocol_type", "protocol", "skip_assignment"),
+        **fields_of(
+            answer, "error", "generation", "member_id", "leader", "protocol_type", "protocol", "skip_assignment"
+        ),
         "members": [
-            {**_fields(member, "member_id", "instance_id"), "metadata": _metadata(member.metadata)}
+            {**fields_of(member, "member_id", "instance_id"), "metadata": _metadata(member.metadata)}
             for member in answer.members
         ],
     },
     SyncGroupAnswer: lambda answer: {
-        **_fields(answer, "error", "protocol_type", "protocol"),
+        **fields_of(answer, "error", "protocol_type", "protocol"),
         "assignment": _assignment(answer.assignment),
     },
     HeartbeatAnswer: lambda answer: {"error": answer.error},
@@ -285,10 +254,10 @@ ANSWERS: Mapping[type[Message], Callable[[Any], Json]] = {
     OffsetFetchAnswer: _fetched,
     OffsetDeleteAnswer: lambda answer: {"error": answer.error, "results": _errors(answer)},
     DescribeGroupAnswer: lambda answer: {
-        **_fields(answer, "error", "state", "protocol_type", "protocol"),
+        **fields_of(answer, "error", "state", "protocol_type", "protocol"),
         "members": [
             {
-                **_fields(member, "member_id", "instance_id", "client_id"),
+                **fields_of(member, "member_id", "instance_id", "client_id"),
                 "metadata": _metadata(member.metadata),
                 "assignment": _assignment(member.assignment),
             }
@@ -304,23 +273,24 @@ ANSWERS: Mapping[type[Message], Callable[[Any], Json]] = {
     },
     DeleteGroupAnswer: lambda answer: {"error": answer.error},
     ConsumerGroupHeartbeatAnswer: lambda answer: {
-        **_fields(answer, "error", "member_id", "member_epoch", "heartbeat_interval_ms"),
-        "assignment": None if answer.assignment is None else _sorted(answer.assignment),
+        **fields_of(answer, "error", "member_id", "member_epoch", "heartbeat_interval_ms"),
+        "assignment": None if answer.assignment is None else sorted_pairs(answer.assignment),
     },
     ConsumerGroupDescribeAnswer: lambda answer: {
-        **_fields(answer, "error", "state", "group_epoch", "assignment_epoch", "assignor"),
+        **fields_of(answer, "error", "state", "group_epoch", "assignment_epoch", "assignor"),
         "members": [
             {
-                **_fields(member, "member_id", "instance_id", "member_epoch"),
+                **fields_of(member, "member_id", "instance_id", "member_epoch"),
                 "member_type": 0 if member.is_classic else 1,
                 "subscribed": list(member.topics),
                 "regex": member.regex,
-                "assignment": _sorted(member.assignment),
-                "target_assignment": _sorted(member.target),
+                "assignment": sorted_pairs(member.assignment),
+                "target_assignment": sorted_pairs(member.target),
             }
             for member in answer.members
         ],
     },
+    **SHARE_ANSWERS,
 }
 
 
@@ -339,10 +309,10 @@ def group_state(group: Group | None) -> Json:
         return None
     return {
         "type": "classic",
-        **_fields(group, "state", "generation", "leader", "protocol_type", "protocol"),
+        **fields_of(group, "state", "generation", "leader", "protocol_type", "protocol"),
         "members": {
             member.id: {
-                **_fields(member, "instance_id", "session_timeout_ms", "rebalance_timeout_ms"),
+                **fields_of(member, "instance_id", "session_timeout_ms", "rebalance_timeout_ms"),
                 "protocols": [name for name, _ in member.protocols],
                 "awaiting_join": member.join is not None,
                 "awaiting_sync": member.sync is not None,
@@ -380,10 +350,10 @@ def consumer_group_state(group: ConsumerGroup) -> Json:
                 "previous_member_epoch": member.standing.previous_epoch,
                 "state": _MEMBER_STATES[member.standing.state],
                 "subscribed": list(member.profile.topics),
-                **_fields(member.profile, "regex", "assignor", "rebalance_timeout_ms"),
-                "assigned": _sorted(member.standing.assigned),
-                "pending_revocation": _sorted(member.standing.pending),
-                "target": _sorted(group.target.get(member.id, ())),
+                **fields_of(member.profile, "regex", "assignor", "rebalance_timeout_ms"),
+                "assigned": sorted_pairs(member.standing.assigned),
+                "pending_revocation": sorted_pairs(member.standing.pending),
+                "target": sorted_pairs(group.target.get(member.id, ())),
                 "classic_protocol": member.profile.classic is not None,
             }
             for member in group.members.values()

@@ -5,7 +5,8 @@
 Of several scenarios: ``{"scenarios": [...]}``. ``seeds`` is there only where a variant ran with several, ``changes``
 only with `--baseline` (see `compare.running.baseline`). Times are seconds; nothing is rounded.
 
-Where all groups are BROADCASTING, nothing is shared, and the figures of sharing are null. In the types below these
+Where all groups are BROADCASTING, or their records are given out one by one (``shared_delivery``), no queue is shared,
+and the figures of sharing are null. In the types below these
 are ``int | N`` and ``float | N``: N is None in a `Record`, of which that is not known yet, and Never in a
 `SharedRecord`, which `compare.running.checks.shares` has recognised.
 """
@@ -14,6 +15,7 @@ from collections.abc import Mapping
 from typing import Generic, Never, NotRequired, TypeAlias, TypedDict, TypeVar
 
 from compare.documents.audit import LoadFigures, OptimumRecord
+from compare.documents.shared_delivery import SharedDeliveryRecord
 from compare.figures import Figure
 
 N = TypeVar("N")
@@ -70,7 +72,7 @@ class AfterRecord(TypedDict, Generic[N]):
     longest_gap_s: float | N
     shared_queues: int | N
     double_owned_queue_s: float | N
-    settle_s: float
+    settle_s: float | None
     record_age_ms: AgeRecord
     handled_per_s: float
     never_owned_queues: int | N
@@ -203,7 +205,10 @@ class ForHowLong(TypedDict):
 
 class OutageRecord(TypedDict):
     """A server that fails: its ``stages``, the longest time without an acknowledged record and without a handled one,
-    and how many records producers could not get rid of, from the event to the next failure."""
+    and how many records producers could not get rid of, from the event to the next failure. ``retried``: written by
+    another broker than the one that was tried first; ``stored_twice``: of these, stored by a frozen broker as well when
+    it went on. Both null in Kafka, whose producer tries again within its client and, idempotent, stores nothing twice.
+    """
 
     event: str
     at_s: float
@@ -211,6 +216,8 @@ class OutageRecord(TypedDict):
     without_send_s: ForHowLong
     without_read_s: ForHowLong
     refused: int
+    retried: int | None
+    stored_twice: int | None
 
 
 class TwoOwnersRecord(TypedDict):
@@ -251,7 +258,8 @@ class VariantRecord(TypedDict, Generic[N]):
     """One run of a variant. ``fairness`` and ``optimum`` are those of its end, ``owners`` too: member to
     ``[topic, broker, number]`` of each queue. ``messages``: type to how many were sent; ``lost_messages``: how many of
     these a fault of the network lost. ``traffic``: null where the frames of the system are not
-    known. ``jitter``: whether start times and event times depend on the seed.
+    known; ``shared_delivery``: where no group is delivered so. ``jitter``: whether start times and event times depend
+    on the seed.
     ``capacity_per_s``: records per second that the members of the beginning can handle (null: handling takes no
     time). ``outages``: only where servers fail and records are written."""
 
@@ -280,7 +288,8 @@ class VariantRecord(TypedDict, Generic[N]):
     messages: dict[str, int]
     lost_messages: dict[str, int]
     traffic: TrafficRecord | None
-    settle_s: float
+    shared_delivery: SharedDeliveryRecord | None
+    settle_s: float | None
     lag: LagRecord | None
     harm: HarmRecord
     scale: NotRequired[list[ScaleRecord]]

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from itertools import groupby
 
 from compare.documents.comparison import After, Record
-from compare.formatting import duration, many, unit, variant_name
+from compare.formatting import duration, many, often, unit, variant_name
 from compare.running.record import run_record
 from compare.running.run_variant import RunResult
 from compare.running.systems import machine
@@ -239,7 +239,11 @@ def _end(result: RunResult, record: Record) -> str:
         member: sum(not str(topic).startswith(aside) for topic, *_ in queues)
         for member, queues in record["owners"].items()
     }
-    if len(owners) <= MOST_MEMBERS:
+    if delivery := record["shared_delivery"]:
+        ended = ", ".join(f"{count:,} {how.replace('_', ' ')}" for how, count in delivery["ended"].items() if count)
+        again = often(delivery["redeliveries"]) if delivery["redeliveries"] else "never"
+        told = f"records {ended or 'none ended'}; given again {again}"
+    elif len(owners) <= MOST_MEMBERS:
         told = listed([f"{member} has {count}" for member, count in owners.items()] or ["no member is there"])
     else:
         told = f"{len(owners)} members have {min(owners.values())} to {max(owners.values())} {unit(record)}s each"

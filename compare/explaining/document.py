@@ -17,7 +17,7 @@ from compare.running.checks import capacities_equal
 from compare.running.run_variant import threads_of
 from compare.running.runs import MeasuredRun
 from compare.running.spread import figure, spread
-from compare.running.systems import member_settings
+from compare.running.systems import has_no_owners, member_settings
 from compare.running.variants import Variant
 from kafka_coordinator.catalogue import CLASSIC
 from kafka_coordinator.cluster import protocol_of_member, protocol_of_variant
@@ -79,7 +79,7 @@ def _production(system: str, variants: Sequence[Variant]) -> Iterator[str]:
     scenario = variants[0].scenario
     if not scenario.load.writes:
         return
-    if system != "rocketmq":
+    if system != "rocketmq" and any(not has_no_owners(variant.part.system) for variant in variants):
         yield "fetching takes neither time nor messages, because what a fetch brings is computed"
 
 
@@ -209,6 +209,7 @@ _HARMS = (
     "harm.work.refused",
     "harm.work.skipped",
     "redelivered",
+    "shared_delivery.redeliveries",
     "harm.longest_stall_s",
     "harm.work.waiting",
     "lag.peak",

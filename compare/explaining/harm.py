@@ -12,7 +12,7 @@ from typing import Generic, TypeVar
 
 from compare.documents.comparison import Record, SharedRecord, Spread
 from compare.figures import Figure
-from compare.formatting import amount, duration, many, unit, variant_name
+from compare.formatting import amount, duration, many, often, unit, variant_name
 from compare.running.checks import demanded_figure, is_behind
 from compare.running.spread import figure, value_at
 from protocols.scenario.fields import listed
@@ -137,6 +137,18 @@ def repeated(told: Telling[Record]) -> Iterator[Sentence]:
         yield told.resting(text + because(told.record, "redelivered"), "redelivered")
 
 
+def given_again(told: Telling[Record]) -> Iterator[Sentence]:
+    """Records that were given to a member again, where they are given out one by one, and those given up."""
+    delivery = told.record["shared_delivery"]
+    if delivery is None or not delivery["redeliveries"]:
+        return
+    most = delivery["attempts"]["max"]
+    text = f"gives records again {often(delivery['redeliveries'])}, one of them up to attempt {most}"
+    yield told.resting(
+        text + because(told.record, "given_again"), "shared_delivery.redeliveries", "shared_delivery.attempts.max"
+    )
+
+
 def disordered(told: Telling[Record]) -> Iterator[Sentence]:
     """Records that were handled out of order, though not only because they were handled again."""
     count, by_key = told.record["out_of_order"]["queue"], told.record["out_of_order"]["key"]
@@ -185,7 +197,7 @@ def unsettled(told: Telling[Record]) -> Iterator[Sentence]:
         why = because(record, "unsettled") or because_clause([*last["why_unowned"], *last["why_shared"]])
         text = f"{told.name} does not settle: {broken['why']}{why}."
         yield Sentence(text, {"harm.settled": record["harm"]["settled"], "settle_s": told.at("settle_s")})
-    elif record["settle_s"] >= LONG_S and record["after"][-1]["events"]:
+    elif record["settle_s"] is not None and record["settle_s"] >= LONG_S and record["after"][-1]["events"]:
         yield told.resting(f"settles {duration(record['settle_s'])} after the last event", "settle_s")
 
 
@@ -207,6 +219,7 @@ def harm(told: Telling[Record]) -> Iterator[Sentence]:
 _TELLERS: Sequence[Callable[[Telling[Record]], Iterator[Sentence]]] = (
     unread,
     repeated,
+    given_again,
     disordered,
     stalled,
     behind,

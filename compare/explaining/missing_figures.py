@@ -180,6 +180,8 @@ def _no_strategy(observed: ObservedGroup, figures: Mapping[str, float | int | No
         if len(observed.strategies) > 1:
             return "the members use several strategies"
         return "no source shows a member's strategy, which consumerStatus -i does"
+    if observed.mode == "share":
+        return "the broker's assignor permits members of a share group to take records, and no view names it"
     if figures["members"] == 0:
         return "a group without members has no strategy"
     if observed.state in _UNDECIDED:
@@ -197,6 +199,10 @@ def _no_figure(name: str, group: AuditedGroup, missing: Sequence[str]) -> str:
     observed, figures = group.observed, group.figures
     if observed.mode == "broadcasting":
         return "every member of a broadcasting group reads every queue, so no queue is shared"
+    if observed.mode == "share" and name == "members":
+        return "no source shows all members, which kafka-share-groups --describe --members does"
+    if observed.mode == "share" and name != "queues":
+        return "the members of a share group take records from the same partitions, so no partition has an owner"
     if observed.mode == "pop":
         return "members that consume by POP take records from all queues, so no queue has an owner"
     if name == "queues" or (name == "unowned_queues" and observed.queues is None):
@@ -227,6 +233,8 @@ def _where(observed: ObservedGroup, what: str) -> str:
 def _no_lag(observed: ObservedGroup) -> str:
     if observed.mode == "broadcasting":
         return "members of a broadcasting group store their offsets locally"
+    if observed.mode == "share" and not any(lag is not None for lag in observed.lag.values()):
+        return "no source shows the lag of the share group, which kafka-share-groups --describe does since 4.2"
     if observed.mode == "pop":
         return "consumerProgress does not show the progress of a group that consumes by POP"
     if observed.lag:

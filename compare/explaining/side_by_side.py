@@ -9,7 +9,15 @@ from compare.explaining.harm import LONG_S, Sentence
 from compare.explaining.verdict import NOTICED_S, SAME_JAIN
 from compare.figures import Figure
 from compare.formatting import amount, duration, many, variant_name
-from compare.running.checks import OPEN_ENDS, capacities_equal, ends_complete, is_behind, shares, usually_settles
+from compare.running.checks import (
+    OPEN_ENDS,
+    capacities_equal,
+    does_the_same_work,
+    ends_complete,
+    is_behind,
+    shares,
+    usually_settles,
+)
 from compare.running.spread import figure
 from protocols.scenario.fields import listed
 
@@ -55,9 +63,9 @@ def side_by_side(
     records: Sequence[Record],
     seeds: Mapping[str, SeedsRecord] = {},
 ) -> list[Told]:
-    """Sentences about all variants together in which queues are shared, about all where they are in none; none where
-    there is only one."""
-    side = Side([record for record in records if shares(record)] or records, seeds)
+    """Sentences about all variants together that do the same work, about all where none does; none where there is only
+    one."""
+    side = Side([record for record in records if does_the_same_work(record)] or records, seeds)
     if len(side.records) < 2:
         return []
     return [told for tell in _TELLERS for told in tell(side)]
@@ -74,7 +82,8 @@ def _resting(text: str, side: Side, path: str) -> Told:
     return Sentence(text), {label: {path: value} for label, value in side.values(path).items()}
 
 
-def _fairness(side: Side) -> Iterator[Told]:
+def _fairness(every: Side) -> Iterator[Told]:
+    side = Side([record for record in every.records if shares(record)], every.seeds)
     values, best = side.values("fairness.jain"), side.values("optimum.jain")
     if len(values) < 2:
         return
@@ -88,7 +97,8 @@ def _fairness(side: Side) -> Iterator[Told]:
     ]
     if len(fair) == len(side.records):
         all_of = "Both" if len(side.records) == 2 else f"All {len(side.records)}"
-        text = f"{all_of} variants end as fair as the subscriptions allow."
+        owned = "" if len(side.records) == len(every.records) else " whose queues have owners"
+        text = f"{all_of} variants{owned} end as fair as the subscriptions allow."
     elif not fair:
         why = _least_even(side, values, open_ended, restless)
         text = f"No variant ends as fair as the subscriptions allow; {why}."
@@ -183,6 +193,7 @@ def _counted(path: str, what: str, least: float = 1) -> Callable[[Side], Iterato
 _refused = _counted("harm.work.refused", "that producers cannot write")
 _skipped = _counted("harm.work.skipped", "that are never handled")
 _repeated = _counted("redelivered", "that are handled more than once")
+_again = _counted("shared_delivery.redeliveries", "that are given again")
 _still_waiting = _counted("harm.work.waiting", "that still wait at the end")
 _stalled = _telling(
     "harm.longest_stall_s",
@@ -244,6 +255,7 @@ _TELLERS: Sequence[Callable[[Side], Iterator[Told]]] = (
     _refused,
     _skipped,
     _repeated,
+    _again,
     _stalled,
     _waiting,
     _unsettled,

@@ -13,8 +13,8 @@ from compare.formatting import metric_text, number, variant_name
 from compare.running.checks import (
     capacities_equal,
     did_the_work,
+    does_the_same_work,
     records_lost,
-    shares,
     usually_did_the_work,
     usually_settles,
 )
@@ -73,6 +73,15 @@ def rows(records: Sequence[Record], seeds: Seeds) -> list[list[Cell]]:
     return found
 
 
+def known(table: Sequence[Sequence[Cell]]) -> list[int]:
+    """Places of the columns of `rows` in which any variant has a value; all, where there is no row."""
+    return [
+        at
+        for at in range(len(COMPARED))
+        if not table or any(row[at].text != _text(row[at].metric, None) for row in table)
+    ]
+
+
 def _value(record: Record, path: str, seeds: Seeds) -> tuple[Figure, Figure, Figure]:
     """Median, 5th and 95th percentile."""
     over = seeds.get(record["label"])
@@ -85,8 +94,8 @@ def _value(record: Record, path: str, seeds: Seeds) -> tuple[Figure, Figure, Fig
 
 def _compared(records: Sequence[Record]) -> list[bool]:
     """Who shares no queues, because its groups are broadcasting, is best at nothing beside others who do."""
-    sharing = [shares(each) for each in records]
-    return sharing if any(sharing) else [True for _ in records]
+    same = [does_the_same_work(each) for each in records]
+    return same if any(same) else [True for _ in records]
 
 
 def _may_be_best(records: Sequence[Record], seeds: Seeds, compared: Sequence[bool]) -> list[bool]:

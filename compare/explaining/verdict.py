@@ -1,6 +1,10 @@
 """Why a strategy's sharing ends as it does, as far as the strategy itself explains it.
 
 What came of a variant in plain sentences, each with the figures that it rests on.
+
+Why a sentence is a function that may give nothing: a sentence is said only where its figures are known and differ
+enough to matter, and each names the figures that it read, so that a reader (and a test) can look them up in the JSON.
+What harmed users of the group (`harm`) comes before how it shares, because a fair group that loses records is no good.
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -62,7 +66,16 @@ def verdict(record: Record, spread: Mapping[str, Spread] | None = None) -> list[
     if shares(record):
         telling = Telling(record, spread)
         return hurting + [sentence for tell in _TELLERS for sentence in tell(telling)]
-    return hurting + list(_broadcasting(Telling(record, spread)))
+    return hurting + list(_not_shared(Telling(record, spread)))
+
+
+def _not_shared(told: Telling[R]) -> Iterator[Sentence]:
+    if told.record["broadcasting"]:
+        yield from _broadcasting(told)
+    if told.record["shared_delivery"] is not None:
+        figures = "figures of ownership (evenness, no owner, two owners, moves) do not apply"
+        text = f"gives records out one by one: no {told.unit} has an owner, so {figures}"
+        yield told.resting(text, "shared_delivery.why_no_owners")
 
 
 def _broadcasting(told: Telling[R]) -> Iterator[Sentence]:
@@ -77,11 +90,6 @@ def _broadcasting(told: Telling[R]) -> Iterator[Sentence]:
         yield told.resting(f"has BROADCASTING groups, which no figure of sharing includes: {groups}", "broadcasting")
     else:
         yield told.resting(text, "broadcasting", "fairness.members", "fairness.queues", "fairness.jain")
-
-
-def _also_broadcasting(told: Telling[SharedRecord]) -> Iterator[Sentence]:
-    if told.record["broadcasting"]:
-        yield from _broadcasting(told)
 
 
 def _scaling(told: Telling[SharedRecord]) -> Iterator[Sentence]:
@@ -301,6 +309,6 @@ _TELLERS: Sequence[Callable[[Telling[SharedRecord]], Iterator[Sentence]]] = (
     _doubling,
     _scaling,
     _sharing,
-    _also_broadcasting,
+    _not_shared,
     _moving,
 )

@@ -13,6 +13,7 @@ from zlib import compress, crc32, decompressobj
 from zlib import error as ZlibError  # noqa: N812 - a class
 
 from compare.exploring import properties as invariants
+from compare.exploring.given_out import EVERY_RECORD
 from compare.exploring.properties import EVERY_QUEUE, FAIR, NAMES, SETTLES, Subject
 from compare.exploring.search import Limits, Search
 from compare.exploring.settling import Fate, fates
@@ -215,6 +216,9 @@ def wrong_with(name: str, fate: Fate) -> str:
         return f"from here on several members own {_listed(shared)} for good" if shared else ""
     if name == EVERY_QUEUE:
         return f"from here on nobody ever owns {_listed(queue for _, queue in fate.unowned)}" if fate.unowned else ""
+    if name == EVERY_RECORD:
+        listed = ", ".join(f"record {offset} of {queue_name(queue)}" for _, queue, offset in fate.open)
+        return f"from here on {listed} never ends, neither acknowledged nor given up" if fate.open else ""
     if not fate.unfair:
         return ""
     return "from here on " + ", ".join(

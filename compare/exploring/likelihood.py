@@ -15,16 +15,18 @@ from time import monotonic
 from typing import Any, Final
 
 from compare.exploring.answers import LikelihoodDocument, wrong_with
-from compare.exploring.properties import FAIR, FAIR_SHARE, WATCHES, Subject
+from compare.exploring.given_out import Record, records_of
+from compare.exploring.properties import FAIR, FAIR_SHARE, WATCHES, Subject, watches_of
 from compare.exploring.settling import Fate, treated_unfairly
 from compare.process_pool import process_pool, worked
-from compare.running.run_variant import Ending, ending
+from compare.running.run_variant import Ending, ending, groups_without_owners
 from compare.running.systems import cluster_of, system_of, with_own_settings
 from compare.running.variants import Variant, jittered
+from protocols import facts
 from protocols.engine.exploration import Ended
 from protocols.engine.nodes import Time, Unobserved
 from protocols.engine.simulation import Simulation
-from protocols.facts import Owns
+from protocols.facts import Acquired, Owns
 from protocols.java import Queue
 from protocols.scenario.running import Run
 
@@ -111,7 +113,7 @@ def _later(variant: Variant) -> Variant:
 
 def _violated(variant: Variant, asked: Sequence[str]) -> list[str]:
     scenario, part = variant.scenario, variant.part
-    watching = _Watching(asked, min((event.at for event in scenario.events), default=0.0))
+    watching = _Watching(variant, asked, min((event.at for event in scenario.events), default=0.0))
     run = Run.of(
         with_own_settings(scenario, part.system),
         part,
@@ -141,10 +143,14 @@ class _Watching(Unobserved):
     watched: Simulation
     servers: frozenset[str]
 
-    def __init__(self, asked: Sequence[str], since: Time) -> None:
+    def __init__(self, variant: Variant, asked: Sequence[str], since: Time) -> None:
         self.violated: set[str] = set()
         self._since, self._cause, self._changed = since, -1, 0.0
-        self._watches = {name: WATCHES[name]() for name in asked if name in WATCHES}
+        watched = [name for name in asked if name in WATCHES]
+        self._watches = dict(zip(watched, watches_of(variant, watched), strict=True))
+        self._without_owners = groups_without_owners(variant)
+        self._given: dict[Record, Time] = {}
+        """Records that have not ended, and when they were given first."""
         self._remembered: dict[str, dict[str, Hashable]] = {name: {} for name in self._watches}
         self._owned: dict[tuple[str, str], tuple[Queue, ...]] = {}
 
@@ -159,6 +165,12 @@ class _Watching(Unobserved):
         if isinstance(fact, Owns):
             self._owned[fact.group, fact.member] = fact.queues
             self._changed = now
+        elif isinstance(fact, Acquired):
+            for record in records_of(fact):
+                self._given.setdefault(record, now)
+        elif isinstance(fact, facts.Ended):
+            for record in records_of(fact):
+                self._given.pop(record, None)
 
     def look(self) -> None:
         """Which properties do not hold now."""
@@ -173,6 +185,7 @@ class _Watching(Unobserved):
         """How the run ended."""
         owners = [(group, queue) for (group, _), queues in self._owned.items() for queue in queues]
         shared = tuple(sorted({each for each in owners if owners.count(each) > 1}))
-        unowned = tuple(each for each in last.expected() if each not in owners)
+        unowned = tuple(each for each in last.expected() if each not in owners and each[0] not in self._without_owners)
         unfair = tuple(treated_unfairly(shares, self._owned, last))
-        return Fate(0, end - self._changed >= QUIET_FOR, unowned, shared, unfair)
+        open = tuple(sorted(record for record, since in self._given.items() if end - since >= QUIET_FOR))
+        return Fate(0, end - self._changed >= QUIET_FOR, unowned, shared, unfair, open)

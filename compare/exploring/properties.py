@@ -11,7 +11,16 @@ from dataclasses import dataclass
 from itertools import combinations
 from typing import Final, NamedTuple, TypeAlias
 
-from compare.running.systems import system_of, with_own_settings
+from compare.exploring.given_out import (
+    EVERY_RECORD,
+    KEPT,
+    STAYS_ENDED,
+    KeptWhileAllowed,
+    OpenRecords,
+    StaysEnded,
+    least_attempts,
+)
+from compare.running.systems import has_no_owners, system_of, with_own_settings
 from compare.running.variants import Variant
 from protocols.engine.exploration import Bounds, BrokenInvariant, Ended, Watch
 from protocols.errors import UserError
@@ -239,11 +248,13 @@ WATCHES: Final[Mapping[str, Callable[[], Watch]]] = {
     SINGLE_OWNER: SingleOwner,
     ACKNOWLEDGED: SingleOwnerAcknowledged,
     COMMITS: CommitsNeverGoBack,
+    STAYS_ENDED: StaysEnded,
+    KEPT: KeptWhileAllowed,
     NAME: ModelInvariants,
 }
 """Properties of single states."""
 
-FAIR: Final = (SETTLES, EVERY_QUEUE, FAIR_SHARE)
+FAIR: Final = (SETTLES, EVERY_QUEUE, FAIR_SHARE, EVERY_RECORD)
 """Properties of what follows from each state once nothing is late any more and no event comes."""
 
 NAMES: Final = (*WATCHES, *FAIR)
@@ -251,7 +262,9 @@ NAMES: Final = (*WATCHES, *FAIR)
 
 def default_property(system: str) -> str:
     """What a system promises where nothing else is asked for: one owner in each generation; one owner at a time where
-    there are no generations."""
+    there are no generations; what has ended stays so where records are given out one by one."""
+    if has_no_owners(system):
+        return STAYS_ENDED
     return PER_GENERATION if split_system(system)[0] == "kafka" else SINGLE_OWNER
 
 
@@ -271,6 +284,12 @@ class Subject:
     names: tuple[str, ...]
 
 
+def watches_of(variant: Variant, names: Sequence[str]) -> list[Watch]:
+    """The watches of these properties, as they are for a variant."""
+    least = least_attempts(variant.part.system, variant.part.settings)
+    return [KeptWhileAllowed(least) if name == KEPT else WATCHES[name]() for name in names]
+
+
 def subject_of(variant: Variant, names: Sequence[str], bounds: Bounds) -> Subject:
     """The world of a variant, with the watches of these properties. Raises `UserError` for a group that does not
     settle."""
@@ -286,12 +305,12 @@ def subject_of(variant: Variant, names: Sequence[str], bounds: Bounds) -> Subjec
         lived = all_static(lived)
         part = part.model_copy(update={"system": part.system[: -len(STATIC)]})
     watched = [name for name in names if name in WATCHES]
-    watches: list[Watch] = [WATCHES[name]() for name in watched]
+    watches = watches_of(variant, watched)
     if NAME not in watched:
         watched.append(NAME)
         watches.append(NothingRaises())
     if any(name in FAIR for name in names):
-        watches.append(Ownership())
+        watches.append(OpenRecords() if has_no_owners(part.system) else Ownership())
     has_news = any(isinstance(event, NEWS) for event in lived.events)
     bounds = bounds._replace(housekeeping=bounds.housekeeping or has_news)
     settled = explored(lived, part, system.cluster(), rules, watches, bounds)

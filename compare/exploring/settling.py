@@ -12,8 +12,9 @@ from typing import NamedTuple
 import numpy as np
 
 from compare.exploring.expansion import Rows
+from compare.exploring.given_out import Lives, Record, open_records
 from compare.exploring.properties import Beliefs, Subject
-from compare.running.run_variant import Ending, broadcasting_groups, ending
+from compare.running.run_variant import Ending, broadcasting_groups, ending, groups_without_owners
 from compare.running.systems import system_of
 from protocols.engine.exploration import State, World
 from protocols.java import Queue, sort_queues
@@ -38,6 +39,8 @@ class Fate(NamedTuple):
     unowned: tuple[tuple[str, Queue], ...]
     shared: tuple[tuple[str, Queue], ...]
     unfair: tuple[Unfair, ...]
+    open: tuple[Record, ...] = ()
+    """Records that somebody had been given, and that have not ended."""
 
 
 def quiet_states(world: World, rows: Rows) -> Iterator[int]:
@@ -87,12 +90,13 @@ class Fates:
         world, expected = self._world, self._expected
         events = world.progress.values[state[0]].events
         wanted = expected.after(events)
-        end = fair_run(world, state, dict(_owned(world, state)), wanted)
+        end = fair_run(world, state, {} if expected.without_owners else dict(_owned(world, state)), wanted)
+        given = open_records(_lives(world, state)) if expected.without_owners else frozenset()
         owners = Counter((group, queue) for (group, _), queues in end.owned.items() for queue in queues)
         shared = [each for each in wanted if owners[each] > 1 and each[0] not in expected.broadcasting]
         unowned = tuple([each for each in wanted if not owners[each]])
         unfair = tuple(treated_unfairly(end.shares, end.owned, expected.ending(events)))
-        return Fate(place, end.settled, unowned, tuple(shared), unfair)
+        return Fate(place, end.settled, unowned, tuple(shared), unfair, tuple(sorted(given - end.ended)))
 
 
 def treated_unfairly(
@@ -111,6 +115,13 @@ def treated_unfairly(
                 yield Unfair(member, has, share)
 
 
+def _lives(world: World, state: State) -> Iterator[Lives]:
+    for name in world.processes:
+        run = world.run(state, name)
+        if run.remembered:
+            yield run.remembered[-1]  # type: ignore[misc]
+
+
 def _owned(world: World, state: State) -> Iterator[tuple[tuple[str, str], tuple[Queue, ...]]]:
     for name in world.processes:
         run = world.run(state, name)
@@ -127,6 +138,8 @@ class _Expected:
         self._subject = subject
         self.broadcasting = broadcasting_groups(subject.variant)
         """Groups whose members all read every queue."""
+        self.without_owners = groups_without_owners(subject.variant)
+        """Groups whose records are given out one by one."""
         self._known: dict[int, Ending] = {}
 
     def ending(self, events: int) -> Ending:
@@ -142,4 +155,5 @@ class _Expected:
         """(Group, queue) of each."""
         so_far = self._subject.lived.events[:events]
         runs = {broker: does_run for event in so_far for broker, does_run in event.broker_changes().items()}
-        return dict.fromkeys([each for each in self.ending(events).expected() if runs.get(each[1].broker, True)])
+        expected = [each for each in self.ending(events).expected() if each[0] not in self.without_owners]
+        return dict.fromkeys([each for each in expected if runs.get(each[1].broker, True)])

@@ -140,7 +140,44 @@ _OF_RUNS = (
         Metric("handled_per_s", "handled/s", "records handled for the first time per second", "per second", 1),
     ),
     *_by(
-        "compare.running.production.lag_peak",
+        "compare.running.shared_delivery.shared_delivery_of",
+        Metric(
+            "shared_delivery.redeliveries",
+            "given again",
+            "how often a record was given to a member that had been given before, where records are given one by one",
+            "records",
+        ),
+        Metric(
+            "shared_delivery.attempts.max",
+            "most attempts",
+            "the highest number of an attempt at a record, as the system counts",
+            "records",
+            -1,
+            "attempts_max",
+        ),
+        Metric(
+            "shared_delivery.hidden.max",
+            "hidden at most",
+            "the most records at one time that somebody had and nobody else could be given",
+            "records",
+            0,
+            "hidden_max",
+        ),
+        Metric(
+            "shared_delivery.ended.dead_letters",
+            "dead letters",
+            "records that went to the dead letters, as they were given too often or rejected",
+            "records",
+        ),
+        Metric(
+            "shared_delivery.ended.archived",
+            "archived",
+            "records that ended without being acknowledged and without going anywhere",
+            "records",
+        ),
+    ),
+    *_by(
+        "compare.running.lag.lag_peak",
         Metric(
             "lag.peak", "lag peak", "the largest lag from the first event on, in records", "records", -1, "lag_peak"
         ),
@@ -226,12 +263,14 @@ DEMANDS: Final[Mapping[str, tuple[str, str]]] = {
 _READERS: Final[Mapping[str, str]] = {
     # The comparison, in the groups of its tables (`GROUPS`); its report; the spread over seeds. A baseline tells of
     # what has a spread.
-    "records": "harm.work.lost | harm.work.refused | harm.work.skipped | harm.work.waiting | capacity_per_s",
+    "records": "harm.work.lost | harm.work.refused | harm.work.skipped | harm.work.waiting"
+    " | shared_delivery.ended.dead_letters | shared_delivery.ended.archived | capacity_per_s",
     "pauses": "harm.no_progress_queue_s | unowned_queue_s | harm.longest_stall_s | longest_gap_s | lag.peak"
     " | lag.drain_s | settle_s",
-    "duplicates": "redelivered | two_owners.reading_queue_s | double_owned_queue_s",
+    "duplicates": "redelivered | shared_delivery.redeliveries | shared_delivery.attempts.max"
+    " | two_owners.reading_queue_s | double_owned_queue_s",
     "order and age": "record_age_ms.p99 | record_age_ms.p50 | record_age_ms.max | out_of_order.queue | out_of_order.key"
-    " | handled_per_s",
+    " | handled_per_s | shared_delivery.hidden.max",
     "fairness": "fairness.jain | optimum.jain | fairness.members | fairness.idle_members | fairness | optimum"
     " | fairness.max = most",
     "cost": "traffic.requests_per_s | traffic.bytes_per_s | messages | rebalances | moves | fewest_moves | burst",
@@ -248,7 +287,8 @@ _READERS: Final[Mapping[str, str]] = {
     " | traffic.worst_second.requests | traffic.worst_second.bytes | settle_s | lag.peak | lag.drain_s"
     " | harm.work.written | harm.work.handled"
     " | harm.work.lost | harm.work.refused | harm.work.skipped | harm.work.waiting | harm.no_progress_queue_s"
-    " | harm.longest_stall_s | harm.settled",
+    " | harm.longest_stall_s | harm.settled | shared_delivery.redeliveries | shared_delivery.attempts.max"
+    " | shared_delivery.hidden.max | shared_delivery.ended.dead_letters | shared_delivery.ended.archived",
     # A sweep: columns of its rows, columns with median and percentiles of its summary, those of the summary's table.
     "allocations": "fairness.members | fairness.idle_members | fairness.queues | fairness.unowned_queues"
     " | fairness.double_owned_queues | fairness.min | fairness.max | fairness.spread | moves | fairness.mean"

@@ -1,4 +1,10 @@
-"""A program beside its system's own Java client, situation by situation; what counts as a failure."""
+"""A program beside its system's own Java client, situation by situation; what counts as a failure.
+
+Why beside another client and not beside a list of rules: a client may do a thing earlier, later or in more requests
+than Java's and still be right. What its users notice (a record lost, handled twice, a member put out) is compared, with
+the Java client's outcome in the same situation as the measure. Why a situation that failed is played again: on a busy
+machine a slow program looks like one that stopped. A lost record stays lost; anything else has to fail twice.
+"""
 
 import asyncio
 import sys

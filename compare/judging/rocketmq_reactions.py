@@ -136,7 +136,7 @@ _SENT_BACK = frozenset(("sends the record back", "sends the record anew"))
 def _phrases(each: RocketMQExchange, situation: Situation) -> list[str]:
     kind = each.kind
     if kind is UnregisterClient:
-        return ["takes leave"]
+        return ["unregisters"]
     if kind is UnlockBatchMq:
         return ["gives up locks"]
     if kind is ConsumerSendMsgBack:

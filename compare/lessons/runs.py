@@ -4,7 +4,8 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from math import floor
 
 from compare.documents.comparison import VariantRecord
-from compare.running.production import lag_of, productions
+from compare.running.lag import waiting_at
+from compare.running.production import productions
 from compare.running.record import run_record
 from compare.running.run_variant import RunResult, run_variant
 from compare.running.systems import cluster_of
@@ -40,9 +41,7 @@ def figures(result: RunResult) -> VariantRecord[None]:
 def waiting(result: RunResult, every: float = 1.0) -> list[tuple[float, float]]:
     """(Second, records written and not yet handled, over all queues), each ``every`` seconds of the run."""
     times = [at * every * 1000 for at in range(int(result.timeline.end / every / 1000) + 1)]
-    total = dict.fromkeys(times, 0)
-    for each in lag_of(result, productions(result), times):
-        total[each.at] += each.records
+    total = dict.fromkeys(times, 0) | waiting_at(result, productions(result), times)
     return [(at / 1000, float(records)) for at, records in total.items()]
 
 

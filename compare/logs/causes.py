@@ -41,9 +41,6 @@ _ONE_JOIN_S = 3.0
 _NOTICED_S = 5.0
 
 _CLIENT_REASON = re.compile(r"; client reason: (.*)$")
-_SAYS_WHAT_IT_DOES = frozenset({"java"})
-"""Libraries that print why they join again."""
-
 SECOND = "second_round_of_cooperative_rebalance"
 UNCHANGED = "member_rejoined_without_change"
 _HOW = {
@@ -129,7 +126,8 @@ class _Court:
                 self._returns.absent.add(moved)
             else:
                 came = self._came(moved, each, place)
-                if dense and each.consumer_protocol and not each.at_broker:
+                unsure = dense and each.consumer_protocol and not each.at_broker
+                if unsure or self._returns.may_have_come_before(moved, each):
                     came = [_in_doubt(one) for one in came]
                 found += [(at, one) for one in came]
         if each.trigger == "rejoin":
@@ -266,11 +264,6 @@ class _Court:
             return Cause("member_rejoined_after_fencing", members, (*each.events[:1], *lost[:2]))
         if grown := self._topics.created(each, before):
             return self._topics.changed(each, before, None, grown)
-        process = self._processes.of_member.get(member)
-        if process is not None and self._processes.library(process) in _SAYS_WHAT_IT_DOES and own == []:
-            since, ends = before.over if before else each.at - 30, self._processes.ends(process)
-            if self._processes.begins(process) <= since and each.at < ends:  # its log covers the moment
-                return Cause(UNCHANGED, (), each.events[:1])
         who = f"the log of {client_of(member)}" if member else "the clients' logs"
         return Doubt((UNCHANGED, "subscription_changed", "partitions_added"), members, each.events[:1], who)
 
@@ -296,7 +289,10 @@ class _Court:
         return next((load for load in reversed(self._setting.loads) if since < load.at <= each.at), None)
 
     def _second_round(self, each: Rebalance, before: Rebalance | None) -> Cause:
-        return Cause(SECOND, before.members if before else (), each.events[:2])
+        # Where the rebalance before is missing, it is not known whose partitions are given up.
+        is_known = before is not None and self._returns.follows and (each.at_broker or not before.doubts)
+        known = before.members if before is not None and is_known else ()
+        return Cause(SECOND, known, each.events[:2])
 
     def _epoch(self, each: Rebalance, before: Rebalance | None) -> _Found:
         """What else raised an epoch: a subscription, or topics, of which the epoch holds a hash."""

@@ -22,7 +22,7 @@ from compare.logs.broker_events import (
     Preparing,
     Stabilized,
 )
-from compare.logs.client_events import ClientBooted
+from compare.logs.client_events import ClientBooted, CoordinatorGone, NotCoordinator
 from compare.logs.events import Event, Stream
 
 _ONE_BURST_S = 10.0
@@ -71,7 +71,8 @@ def judged(events: Iterable[Event], brokers: Sequence[Event]) -> tuple[list[Even
             owner = stream
             kept.append(event)
         seen.add(id(stream))
-    several = len({each.stream.node for each in [*kept, *brokers] if each.stream.role == "broker"}) > 1
+    nodes = {each.stream.node for each in [*kept, *brokers] if each.stream.role == "broker"}
+    several = len(nodes) > 1 or any(isinstance(each, NotCoordinator | CoordinatorGone) for each in kept)
     return _without_doubtful(kept, several), loads
 
 

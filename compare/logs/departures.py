@@ -17,6 +17,7 @@ from compare.logs.client_events import (
     Joined,
     Joining,
     Leaves,
+    Lost,
     Moved,
     OfClient,
     PollTimeout,
@@ -197,7 +198,8 @@ class _Witness:
             return replace(departure, how=_of_aiokafka(departure, own.some_after(departure.at - CLOSE_S)))
         if isinstance(line, Moved):
             return replace(departure, how=_of_states(self._around(line, 0, _SOME)))
-        if library in _NO_POLL_TIMER or (line is not None and not own.joins_after(departure.at)):
+        closes = line is not None and not own.joins_after(departure.at) and self._gave_up_first(line)
+        if library in _NO_POLL_TIMER or closes:
             return replace(departure, how="clean")
         if own.joins_after(departure.at):
             # The same process is back, and would have said that it closes.
@@ -226,6 +228,14 @@ class _Witness:
         before = self._around(line, _SOME // 2, 0)[::-1] if line is not None else []
         return next(
             (each for each in before if isinstance(each, PollTimeout) and line and each.client == line.client), None
+        )
+
+    def _gave_up_first(self, line: Leaves | Moved) -> bool:
+        """Whether the client gives up its partitions before it leaves, as one does that closes: one that was too slow
+        leaves first, and the line that says so may stand in a part of the log that is missing."""
+        return any(
+            isinstance(each, Revoked) and not isinstance(each, Lost) and each.client == line.client
+            for each in self._around(line, _SOME, 0)
         )
 
     def _around(self, event: Event, before: int, after: int) -> list[Event]:

@@ -39,10 +39,12 @@ _NOT_JUDGED = {
 
 def document(logs: Sequence[GroupLog], sources: Sources) -> Json:
     """Groups with their rebalances, events, causes counted, and what was not used or not understood."""
+    lost, untimed = sources.not_understood(), _untimed(sources.streams)
+    whole = not lost and not untimed
     return {
-        "groups": [_group(log) for log in logs],
-        "not_understood": sources.not_understood(),
-        "skipped": [*sources.skipped(), *_untimed(sources.streams)],
+        "groups": [_group(log, whole) for log in logs],
+        "not_understood": lost,
+        "skipped": [*sources.skipped(), *untimed],
     }
 
 
@@ -57,7 +59,7 @@ def iso(seconds: float | None) -> str | None:
     return moment.isoformat(timespec="milliseconds").replace("+00:00", "Z")
 
 
-def _group(log: GroupLog) -> Json:
+def _group(log: GroupLog, whole: bool) -> Json:
     times = [event.at for event in log.events if event.place.at is not None and event.place.sure]
     streams = {id(event.stream): event.stream for event in log.events}
     offsets = {name: _zone(stream.offset) for stream in streams.values() for name in stream.files}
@@ -74,7 +76,7 @@ def _group(log: GroupLog) -> Json:
         "events": [_happening(log, event) for event in log.happenings],
         "deploys": [_deploy(deploy) for deploy in log.deploys],
         "summary": _summary(log),
-        "notes": _notes(log, streams.values()),
+        "notes": _notes(log, streams.values(), whole),
     }
 
 
@@ -211,7 +213,8 @@ def _row(log: GroupLog, name: str | None, those: Sequence[Rebalance]) -> Json:
     }
 
 
-def _notes(log: GroupLog, streams: Collection[Stream]) -> list[str]:
+def _notes(log: GroupLog, streams: Collection[Stream], whole: bool) -> list[str]:
+    """What is to be known beside the rebalances; ``whole``: whether all lines were understood, and have times."""
     notes = []
     if not log.judged:
         return [_NOT_JUDGED[log.kind]]
@@ -235,8 +238,11 @@ def _notes(log: GroupLog, streams: Collection[Stream]) -> list[str]:
     if any(each.at < DAY for each in log.rebalances):
         notes.append("No line tells the day: 1970-01-01 stands for it, and only the times of day are known.")
     if not log.rebalances and not log.happenings:
-        notes.append("Nothing happened: no rebalance in these logs.")
+        notes.append(_NOTHING if whole else "No rebalance in the lines that were understood and have a time.")
     return notes
+
+
+_NOTHING = "Nothing happened: no rebalance in these logs."
 
 
 def _looks_like(deploy: Deploy) -> str:

@@ -25,7 +25,8 @@ class Stream:
     to get UTC, None until it is known; ``ahead``: seconds by which its clock is ahead of the others'; ``stated``:
     seconds east of UTC of a zone that its times state; ``how``: where the offset was taken from; ``node``: the number
     of the broker that prints it; ``lines``: how many lines of which client library it has, ``read``: of how many of
-    them the meaning is known; ``lengths``: how many lines each of its files has.
+    them the meaning is known; ``quoted``: how many lines of a client or a broker begin where no message begins;
+    ``lengths``: how many lines each of its files has.
     """
 
     name: str
@@ -41,6 +42,7 @@ class Stream:
     node: int | None = None
     lines: dict[str, int] = field(default_factory=dict)
     read: dict[str, int] = field(default_factory=dict)
+    quoted: int = 0
     lengths: dict[str, int] = field(default_factory=dict)
 
     @property

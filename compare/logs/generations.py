@@ -123,7 +123,8 @@ class _Sharing:
             first, past = bisect_right(self.left_at, since), bisect_right(self.left_at, through)
             left = [*waiting, *self.departures[first:past]]
             waiting = [] if each.at_broker else [gone for gone in left if each.seen.get(gone.member, gone.at) < gone.at]
-            self.follows = place == 0 or self.drafts[place - 1].generation == (each.generation or 0) - 1
+            before = self.drafts[place - 1].generation if place else 0
+            self.follows = before == (each.generation or 0) - 1 or (not place and each.generation is None)
             each.departures = [self._placed(gone, each) for gone in left if gone not in waiting]
             each.joined = self._new_members(place, each, since, through)
             self.known |= {*each.joined, *each.seen, *(each.listed or ())}
@@ -133,8 +134,10 @@ class _Sharing:
     def _placed(self, gone: Departure, each: Draft) -> Departure:
         """A member that was gone before the broker began the rebalance led to one before, if any is missing."""
         begun = each.begun if each.trigger else None
-        if self.follows or each.consumer_protocol or begun is None:
+        if self.follows or each.consumer_protocol:
             return gone
+        if begun is None:
+            return replace(gone, unplaced=each.generation is not None)
         if gone.at > (begun if gone.how == "not_rejoined" else begun - _BEFORE_S):  # a removal ends a rebalance
             return gone
         return replace(gone, unplaced=True)

@@ -36,6 +36,13 @@ _WORDY = re.compile(r"(\d\d)[ /-]([A-Z][a-z]{2})[ /-](\d{4})[ :](\d\d):(\d\d):(\
 _SLASHED = re.compile(r"(\d\d?)/(\d\d?)/(\d{4})[ T](\d\d?):(\d\d):(\d\d)(?:[.,](\d{1,9}))?(?: ([AP])M\b)?")
 _OF_DAY = re.compile(r"\[?(\d\d):(\d\d):(\d\d)(?:[.,](\d{1,9}))?(?=[\s\]|])")
 _EPOCH_MS = re.compile(r"\[?(1\d{12})\b")
+_KLOG = re.compile(r"[IWEF]\d{4} (\d\d):(\d\d):(\d\d)\.(\d{6}) +\d{1,9} [\w./-]{1,120}:\d{1,6}\] ")
+"""Head of a line of glog and klog, which print no year: only the time of day is taken."""
+_JUL = re.compile(
+    r"([A-Z][a-z]{2}) (\d\d?), (\d{4}),? (\d\d?):(\d\d):(\d\d)[ \u202f]([AP])M "
+    r"([A-Za-z_$][\w.$-]{0,200})(?: [\w<>$]{1,80})?$"
+)
+"""First of two lines of java.util.logging: time and class; the message stands in the second."""
 _LIBRDKAFKA = re.compile(r"%\d\|(\d{9,11}(?:\.\d+)?)\|")
 _MONTHS = ("Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec")
 _TEXTS = ("message", "msg", "log", "text", "@message", "short_message")
@@ -48,7 +55,8 @@ _HEAD = 100
 class Unwrapped:
     """``container``: whose line it is, None without a prefix; ``hint``: the wrapper's own time in UTC; ``text``: the
     line as the process printed it, or a JSON line's message; ``stamp`` and ``clock`` as in `Place`; ``fields``: those
-    of a JSON line; ``logger``: its name, "" where it is not printed; ``message``: what the logger was given."""
+    of a JSON line; ``logger``: its name, "" where it is not printed; ``message``: what the logger was given, None in
+    the first of two lines of java.util.logging."""
 
     container: str | None
     hint: float | None
@@ -57,7 +65,11 @@ class Unwrapped:
     clock: str
     fields: Mapping[str, object]
     logger: str
-    message: str
+    message: str | None
+
+    def completed(self, head: "Unwrapped") -> None:
+        """The second of two lines takes time and logger of the first."""
+        self.stamp, self.clock, self.logger = head.stamp, head.clock, head.logger
 
 
 def unwrapped(line: str) -> Unwrapped:
@@ -101,6 +113,10 @@ def unwrapped(line: str) -> Unwrapped:
         stamp, clock = _json_time(keys)
     elif stamp is None:
         stamp, clock = time_of(line)
+    if not fields and (match := _JUL.match(line)):
+        return Unwrapped(container, hint, line, *_american(match), fields, match.group(8), None)
+    if not fields and (match := _KLOG.match(line)):
+        return Unwrapped(container, hint, line, *_of_day(match), fields, "", line[match.end() :])
     logger, message = (_logger_of(fields), line) if fields else split(line)
     return Unwrapped(container, hint, line, stamp, clock, fields, logger, message)
 
@@ -219,9 +235,22 @@ def time_of(line: str) -> tuple[float | None, str]:
     if match := _SLASHED.search(head):
         return _slashed(match)
     if match := _OF_DAY.match(head):
-        hour, minute, second = map(int, match.groups()[:3])
-        return hour * 3600 + minute * 60 + second + _fraction(match.group(4)), "day"
+        return _of_day(match)
     return None, "none"
+
+
+def _of_day(match: re.Match[str]) -> tuple[float, str]:
+    hour, minute, second = map(int, match.groups()[:3])
+    return hour * 3600 + minute * 60 + second + _fraction(match.group(4)), "day"
+
+
+def _american(match: re.Match[str]) -> tuple[float | None, str]:
+    """``Nov 3, 2026 9:15:07 PM``."""
+    day, year, hour, minute, second = (int(match.group(each)) for each in range(2, 7))
+    hour = hour % 12 + (12 if match.group(7) == "P" else 0)
+    month = _MONTHS.index(match.group(1)) + 1 if match.group(1) in _MONTHS else 0
+    found = _seconds(year, month, day, hour, minute, second, None)
+    return (found, "local") if found is not None else (None, "none")
 
 
 def _microseconds(value: object) -> float | None:

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from datetime import tzinfo
 from pathlib import PurePath
 
+from compare.formatting import many
 from compare.logs.broker_events import BrokerStarted, Coordinates, OtherKind
 from compare.logs.client_events import (
     ClientBooted,
@@ -53,6 +54,7 @@ KEYS = (
     b"from brokerAddrTable OK",
     b"PIPELINE: IDLE exception [",
     b" boot success. serializeType",
+    b"M org.apache.kafka.",
 )
 """A line without one of these means nothing; looked for in whole blocks, where long keys
 are found faster."""
@@ -69,6 +71,10 @@ _QUIET = {
 _START_TIME = re.compile(r"Kafka startTimeMs: (1\d{12})$")
 _SETTING = re.compile(r"(max\.poll\.interval\.ms|session\.timeout\.ms|metadata\.max\.age\.ms) = (\d{1,9})$")
 _THREW = re.compile(r"(?:Caused by: )?([a-z_$][\w$]*(?:\.[\w$]+){1,12}(?:Exception|Error))(?::|$)")
+_SOMEBODYS = re.compile(r"\[(?:Consumer|ShareConsumer) (?:instanceId|clientId)=|\[GroupCoordinator |\[thrd:main\]: ")
+"""What a client's or a broker's message about a group begins with, or a thread of librdkafka's."""
+_ALONE = (Setting, Threw, ClientBooted, PolledAgain)
+"""Lines that others print, too."""
 _KAFKA_LOGGERS = ("org.apache.kafka.", "o.a.k", "kafka.", "state.change")
 _CLASSES = frozenset(
     {
@@ -115,11 +121,18 @@ class Sources:
         rows: list[dict[str, object]] = []
         used: set[str] = set()
         for stream in self.streams:
-            used.update(stream.files if stream.events or stream.lines else ())
+            told = any(not isinstance(event, _ALONE) for event in stream.events)
+            used.update(stream.files if told or stream.lines or stream.quoted else ())
             name = stream.container or stream.name
+            if stream.quoted:
+                why = "a client's or a broker's, within other text: quoted, or in a layout that is not known"
+                rows.append(_row(name, stream.quoted, None, why))
             lost = [each for each in stream.events if isinstance(each, PollTimeout | SessionOver) and not each.group]
             if lost:
-                why = f"poll timeouts or lost sessions of {lost[0].client or 'a client'}, and no line names its group"
+                slow = sum(isinstance(each, PollTimeout) for each in lost)
+                counts = {"poll timeout": slow, "lost session": len(lost) - slow}
+                what = " and ".join(many(number, each) for each, number in counts.items() if number)
+                why = f"{what} of {lost[0].client or 'a client'}, whose group no line names"
                 rows.append(_row(name, len(lost), stream.library, why))
             for library, number in sorted(stream.lines.items()):
                 unread = number - stream.read.get(library, 0)
@@ -164,19 +177,27 @@ def read(
     found = Sources(files, [])
     for file in files:
         found.read[file.name] = reading = Reading()
+        head: tuple[int, Unwrapped] | None = None
         for number, raw in lines_with(file, KEYS, reading):
             line = decoded(raw)
             if is_idle_java(line):
                 continue
             shape = unwrapped(line)
+            if shape.message is None:
+                head = number, shape
+                continue
+            if head is not None and shape.stamp is None and not shape.logger:
+                if head[0] != number - 1:
+                    continue  # of another logger, whose first line says nothing that is looked for
+                shape.completed(head[1])
             key = (file.base, shape.container)
             stream = streams.get(key)
             if stream is None:
                 stream = streams[key] = Stream(file.base, shape.container)
                 stream.zone = _zone_of(file, shape.container, zones)
             place = Place(stream, file.name, number, shape.stamp, shape.clock, shape.hint)
-            event = _meaning(shape, line, place)
-            if (event is not None or stream.lines) and file.name not in stream.files:
+            event = _meaning(shape, shape.message, line, place)
+            if (event is not None or stream.lines or stream.quoted) and file.name not in stream.files:
                 stream.files.append(file.name)
             if event is None:
                 continue
@@ -189,7 +210,7 @@ def read(
     found.streams = [
         stream
         for _, stream in sorted(streams.items(), key=lambda item: (item[0][0], item[0][1] or ""))
-        if stream.events or stream.lines
+        if stream.events or stream.lines or stream.quoted
     ]
     return found
 
@@ -218,8 +239,8 @@ def _append(stream: Stream, event: Event, line: str, shape: Unwrapped) -> None:
     stream.events.append(event)
 
 
-def _meaning(shape: Unwrapped, line: str, place: Place) -> Event | None:
-    message, logger, stream = shape.message, shape.logger, place.stream
+def _meaning(shape: Unwrapped, message: str, line: str, place: Place) -> Event | None:
+    logger, stream = shape.logger, place.stream
     client = (
         of_kafkajs(message, shape.fields, place)
         or (of_java(message, logger, place) if _may_be_kafkas(logger) else None)
@@ -233,6 +254,8 @@ def _meaning(shape: Unwrapped, line: str, place: Place) -> Event | None:
         stream.lines[library] = stream.lines.get(library, 0) + 1
         stream.read[library] = stream.read.get(library, 0) + (event is not None)
         return _first_of_aiokafka(event, library, stream)
+    if (quoted := _SOMEBODYS.search(message)) and quoted.start():
+        stream.quoted += 1
     if not logger and (match := _SETTING.match(message)):
         return Setting(place=place, name=match.group(1), value=int(match.group(2)))
     if not logger and shape.clock == "none" and (match := _THREW.match(message)):

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 from compare.logs.client_events import (
     CoordinatorGone,
+    GivenId,
     Joined,
     Joining,
     Moved,
@@ -79,6 +80,7 @@ class Returns:
                 signs[processes.of(event)].append(event)
             if isinstance(event, UnknownMember | SessionOver):
                 notices[event.client].append(event)
+        self._given = {processes.of(event) for event in own if isinstance(event, GivenId)}
         joins: dict[Process, list[Moved]] = defaultdict(list)
         for event in own:
             if isinstance(event, Moved) and event.after == "JOINING":
@@ -180,6 +182,15 @@ class Returns:
             return None
         before = self.absent.of_client(member)
         return Return((JOINED,), next((departure for departure in before if departure.process != process), None))
+
+    def may_have_come_before(self, member: str, each: Rebalance) -> bool:
+        """Whether the member may have come in a rebalance before, of which no line is there, since its own lines do not
+        tell when it was given its id."""
+        if each.at_broker or each.consumer_protocol or each.generation in {None, 1} or not self._ever:
+            return False
+        if self._processes.of_member.get(member) not in self._given:
+            return False  # of a version that does not print when it was given one
+        return not any(isinstance(note, GivenId) and note.member == member for note in each.notes)
 
     def _by_state(self, process: Process, known: Departure | None, each: Rebalance) -> Return | None:
         """A member of the consumer protocol says from which state it joins."""

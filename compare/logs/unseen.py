@@ -58,6 +58,8 @@ def unseen_generations(
             elif late or (after is not None and not known and (back or not others)):
                 number = None
                 settled = not place or drafts[place - 1].stabilized is not None
+                if not settled and drafts[place - 1].at_broker:
+                    open_ |= {id(each) for each in cluster}  # who leaves before it is through begins no other one
                 if settled and after is not None and after.generation is not None and room == len(clusters) == 1:
                     number = after.generation - 1
                 found.append(_made(cluster, number, after or (drafts[-1] if drafts else None)))

@@ -8,6 +8,7 @@ What tells, the first that holds:
 | streams | the assignor ``stream``, or a client id with ``-StreamThread-`` |
 | connect | a client id that begins with ``connector-consumer-``, or a group called ``connect-...`` |
 | mirrormaker | ``mirrormaker``, ``mirror-maker`` or ``mm2`` as a word of the group's or a client's name |
+| share | the views of kafka-share-groups, or the group's type |
 | consumer-protocol | the group's type, its epochs, or the form of its members' ids (KIP-848) |
 | assign | a group of the type that only stores offsets: its consumers call assign() |
 | plain | one of the four released assignors, or members of the classic protocol |
@@ -47,6 +48,8 @@ def kind_of(observed: ObservedGroup) -> Kind:
     """The group's kind, from what its sources show."""
     if observed.system == "rocketmq":
         return _of_rocketmq(observed)
+    if observed.mode == "share":
+        return "share"
     clients = [member.client_id or member.id for member in observed.members or observed.seen]
     names = (observed.name, *clients)
     if any(name.startswith("_confluent-ksql-") for name in names):

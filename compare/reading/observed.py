@@ -16,7 +16,8 @@ from typing import Generic, Literal, TypeVar
 from protocols import Queue
 
 System = Literal["kafka", "rocketmq"]
-Mode = Literal["shared", "broadcasting", "pop"]
+Mode = Literal["shared", "broadcasting", "pop", "share"]
+"""How a group gets its records: members share queues, or each reads all, or records are given one by one."""
 
 
 @dataclass(frozen=True, slots=True)

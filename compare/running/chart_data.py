@@ -10,9 +10,10 @@ from compare.catalogues import UNCOUNTED
 from compare.figures import Figure
 from compare.formatting import visible
 from compare.running.event_outcomes import combined_fairness_at_each
+from compare.running.lag import waiting_at
 from compare.running.phases import Phase, ownership_changes
 from compare.running.player import player
-from compare.running.production import lag_of, productions
+from compare.running.production import productions
 from compare.running.run_variant import RunResult, run_variant
 from compare.running.systems import system_of
 from protocols import Queue, sort_queues
@@ -171,7 +172,7 @@ def _lives(timeline: Timeline, rows: Sequence[Row]) -> dict[int, list[int]]:
 def _points(timeline: Timeline, phases: Sequence[Phase]) -> tuple[list[list[Figure]], int]:
     """[time, least, most, idle members, members, Jain] after each change of ownership or of the group, and how many of
     these points were left out; none where nothing is shared."""
-    groups = [group for group in phases[0].then.groups if group not in timeline.broadcasting]
+    groups = [group for group in phases[0].then.groups if group not in timeline.not_shared]
     times = list(ownership_changes(timeline, phases)) if groups else []
     most = min(len(times), MOST_POINTS)
     sampled = [times[(at + 1) * len(times) // most - 1] for at in range(most)]
@@ -209,7 +210,4 @@ def _lag(result: RunResult) -> list[int] | None:
         return None
     end = result.timeline.end
     times = [end * at / BUCKETS for at in range(1, BUCKETS + 1)]
-    waiting = dict.fromkeys(times, 0)
-    for each in lag_of(result, production, times):
-        waiting[each.at] += each.records
-    return list(waiting.values())
+    return list((dict.fromkeys(times, 0) | waiting_at(result, production, times)).values())

@@ -23,7 +23,7 @@ from protocols.scenario.model import ExpectPart
 from protocols.timeline.properties import SETTLES, PropertyResult, measure
 
 SHARING: Final = "unowned_queue_s"
-"""A figure that is None where nothing is shared, because all groups are broadcasting."""
+"""A figure that is None where no group shares queues."""
 
 OPEN_ENDS = ("fairness.unowned_queues", "fairness.double_owned_queues")
 """Figures that are 0 where every queue that somebody reads has exactly one owner in the end."""
@@ -32,6 +32,11 @@ OPEN_ENDS = ("fairness.unowned_queues", "fairness.double_owned_queues")
 def shares(record: Record | SharedRecord) -> TypeGuard[SharedRecord]:
     """Whether queues are shared in a run, so that its figures of sharing mean something."""
     return record[SHARING] is not None
+
+
+def does_the_same_work(record: Record | SharedRecord) -> bool:
+    """Whether its groups handle each record once, as others do: they are not all broadcasting."""
+    return shares(record) or record["shared_delivery"] is not None
 
 
 def ends_complete(record: Record | SharedRecord) -> bool:
@@ -146,7 +151,7 @@ def checks_of(result: RunResult, measured: Sequence[PropertyResult], found: Reco
 def _expected(result: RunResult) -> Iterator[tuple[str, Queue] | tuple[str, Queue, str]]:
     """What must have an owner at the end; where a group is broadcasting, who must read what."""
     broadcasting = result.timeline.broadcasting
-    yield from (each for each in result.ending.expected() if each[0] not in broadcasting)
+    yield from (each for each in result.ending.expected() if each[0] not in result.timeline.not_shared)
     for group in sorted(broadcasting):
         there = result.ending.groups[group]
         for topic, who in there.subscribers().items():

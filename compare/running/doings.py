@@ -6,12 +6,13 @@ From this follows why its session ran out, why it kept a queue that another one 
 from bisect import bisect_left, bisect_right
 from collections.abc import Mapping, Sequence
 from functools import cached_property
-from itertools import pairwise
+from itertools import accumulate, pairwise
 from operator import attrgetter
 from typing import NamedTuple, TypeAlias
 
 from compare.documents.comparison import After
 from compare.formatting import duration
+from compare.running.outages import BrokersDown
 from compare.running.reasons import in_common
 from protocols import Queue
 from protocols.engine.nodes import Time
@@ -45,15 +46,7 @@ LATE_MS: Time = 10_000.0
 """A commit within so long of the last record that was handled is the one of that record."""
 
 
-_UNTIL = attrgetter("until")
-
-
-class Down(NamedTuple):
-    """A broker does not run from ``since`` to ``until`` (milliseconds) after the event ``text``."""
-
-    since: Time
-    until: Time
-    text: str
+_AT, _SINCE = attrgetter("at"), attrgetter("since")
 
 
 class Why(NamedTuple):
@@ -65,11 +58,17 @@ class Why(NamedTuple):
     """Whether the member that it is about stands still."""
 
 
+def _until(after: After) -> Time:
+    return after["until_s"] * 1000
+
+
 def what_keeps(after: Sequence[After], since: Time, until: Time, *, unowned: bool) -> str:
     """What keeps members that share for themselves from giving a queue one owner, where it has had none (or several)
     in this time when the next event, or the end, came; empty where nothing does."""
-    for each in after:
-        if since < each["until_s"] * 1000 <= until and (why := each["why_unowned" if unowned else "why_shared"]):
+    for each in after[bisect_right(after, since, key=_until) :]:
+        if _until(each) > until:
+            break
+        if why := each["why_unowned" if unowned else "why_shared"]:
             return "; and ".join(why)
     return ""
 
@@ -77,8 +76,7 @@ def what_keeps(after: Sequence[After], since: Time, until: Time, *, unowned: boo
 class Doings:
     """Answers for all members of a run."""
 
-    def __init__(self, timeline: Timeline, pauses: Pauses, down: Mapping[str, Sequence[Down]]) -> None:
-        """``down``: broker to when it did not run."""
+    def __init__(self, timeline: Timeline, pauses: Pauses, down: BrokersDown) -> None:
         self._timeline, self._pauses, self._down = timeline, pauses, down
 
     @cached_property
@@ -90,16 +88,17 @@ class Doings:
         return found
 
     @cached_property
-    def _deliveries(self) -> dict[tuple[str, str], list[Delivery]]:
+    def _deliveries(self) -> dict[tuple[str, str], tuple[list[Delivery], list[Time]]]:
+        """(Group, member) to its deliveries in the order of their beginnings, and when the last of them had ended, of
+        each and those before it."""
         found: dict[tuple[str, str], list[Delivery]] = {}
         for delivery in self._timeline.deliveries:
             found.setdefault((delivery.group, delivery.member), []).append(delivery)
-        return found
-
-    @cached_property
-    def _longest(self) -> Time:
-        """How long it took a member at most to handle what it was given at once."""
-        return max((each.until - each.since for each in self._timeline.deliveries), default=0.0)
+        ordered = {key: sorted(of_member, key=_SINCE) for key, of_member in found.items()}
+        return {
+            key: (of_member, list(accumulate([each.until for each in of_member], max)))
+            for key, of_member in ordered.items()
+        }
 
     @cached_property
     def _beliefs(self) -> dict[tuple[str, Queue], list[Interval]]:
@@ -148,12 +147,10 @@ class Doings:
 
     def handles(self, group: str, member: str, since: Time, until: Time, without: Queue | None = None) -> Time:
         """For how many milliseconds of this time it handles records, those of one queue left out."""
-        of_member = self._deliveries.get((group, member), [])
-        place = bisect_left(of_member, since, key=_UNTIL)
-        last = bisect_right(of_member, until + self._longest, lo=place, key=_UNTIL)
+        of_member, ended = self._deliveries.get((group, member), ([], []))
         lasted, reached = 0.0, since
-        for each in sorted(of_member[place:last], key=lambda each: each.since):
-            if each.since < until and each.queue != without:
+        for each in of_member[bisect_left(ended, since) : bisect_left(of_member, until, key=_SINCE)]:
+            if each.queue != without:
                 lasted += max(0.0, min(each.until, until) - max(each.since, reached))
                 reached = max(reached, each.until)
         return lasted
@@ -235,8 +232,9 @@ class Doings:
 
     def why_back(self, back: Commit) -> Why:
         """Why a member committed an offset before the one that stood there."""
-        earlier = [each for each in self._commits[back.group, back.queue] if each.at <= back.at and each.taken]
-        stood = next((each for each in reversed(earlier) if each.offset == back.before), None)
+        commits = self._commits[back.group, back.queue]
+        earlier = reversed(commits[: bisect_right(commits, back.at, key=_AT)])
+        stood = next((each for each in earlier if each.taken and each.offset == back.before), None)
         began = max(
             (
                 at
@@ -252,7 +250,7 @@ class Doings:
         if stood.at < began:
             told = f"is told an older offset than the {back.before} that {stood.member} had committed"
             broker = back.queue.broker
-            if any(stood.at <= each.since and each.until <= began for each in self._down.get(broker, ())):
+            if any(stood.at <= each.since and each.until <= began for each in self._down.of.get(broker, ())):
                 lost = f"{back.member} {told} and {broker} had not written to disk"
                 return Why(lost, ("flushConsumerOffsetInterval",))
             return Why(f"{back.member} {told}")

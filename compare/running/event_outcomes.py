@@ -48,8 +48,8 @@ def _loads(allocations: Sequence[Allocation]) -> GroupLoads:
 
 
 def not_shared(figures: Mapping[str, object]) -> dict[str, object]:
-    """Figures of groups whose queues are not shared, because every member reads every queue: how many members and
-    queues there are; what would say how they are shared is None, of the whole and of every topic."""
+    """Figures of groups that share no queues (`Timeline.not_shared`): how many members and queues there are; what would
+    say how they are shared is None, of the whole and of every topic."""
     kept = {name: value if name in ("members", "queues") else None for name, value in figures.items()}
     if isinstance(topics := figures.get("topics"), Mapping):
         kept["topics"] = {topic: not_shared(of_topic) for topic, of_topic in topics.items()}
@@ -85,7 +85,7 @@ def _fairness_record(found: Optimum) -> OptimumRecord:
 NOT_SHARED = tuple(
     name for name, hint in get_type_hints(AfterRecord).items() if get_origin(hint) is Union and N in get_args(hint)
 )
-"""What an event leads to where queues are shared, by its type; None where all groups are broadcasting."""
+"""What an event leads to where queues are shared, by its type; None where no group shares queues."""
 
 
 def event_outcomes(result: RunResult, phases: Sequence[Phase], ages: Sequence[Ages]) -> list[After]:
@@ -94,8 +94,8 @@ def event_outcomes(result: RunResult, phases: Sequence[Phase], ages: Sequence[Ag
 
     Fairness and optimum are those just before the next event. ``fewest_moves``: how many queues must change their
     owner, from where they were before the events, for the fairest sharing after them. ``moves`` are at least as many
-    where that sharing was reached. Groups that are broadcasting are left out; where there are no others, every
-    figure of sharing is None.
+    where that sharing was reached. Groups that share no queues are left out (`Timeline.not_shared`); where there are no
+    others, every figure of sharing is None.
     """
     timeline = result.timeline
     found = list(outcomes(timeline, phases))
@@ -116,21 +116,23 @@ def event_outcomes(result: RunResult, phases: Sequence[Phase], ages: Sequence[Ag
         )
         for at, outcome in enumerate(found)
     ]
-    if set(counted) <= timeline.broadcasting:
+    if set(counted) <= timeline.not_shared:
         for record in records:
             blank = {"fairness": not_shared(record["fairness"]), "optimum": not_shared(record["optimum"])}
             cast("dict[str, object]", record).update(dict.fromkeys(NOT_SHARED) | blank)
+            if set(counted) <= timeline.without_owners:
+                record["settle_s"] = None
     return records
 
 
 def _counted_groups(timeline: Timeline, scenario: Scenario) -> list[str]:
     """The groups of which figures of sharing tell: those that share; all, where none does."""
-    return [group for group in scenario.groups if group not in timeline.broadcasting] or list(scenario.groups)
+    return [group for group in scenario.groups if group not in timeline.not_shared] or list(scenario.groups)
 
 
 def _why(result: RunResult, phase: Phase, allocations: Iterable[tuple[str, Allocation]]) -> Reasons:
     """What keeps queues without an owner, or with several, when the moment ends."""
-    sharing = [(group, each) for group, each in allocations if group not in result.timeline.broadcasting]
+    sharing = [(group, each) for group, each in allocations if group not in result.timeline.not_shared]
     return reasons(result.variant, phase.then, sharing)
 
 

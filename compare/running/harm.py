@@ -12,10 +12,11 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from compare.documents.comparison import After, HarmRecord, ReasonRecord, Record
 from compare.running.doings import Doings
-from compare.running.outages import what_ended
+from compare.running.given_again import why_given_again, why_given_up
+from compare.running.outages import BrokersDown, what_ended
 from compare.running.phases import Phase
 from compare.running.production import ProductionHistory, clipped
-from compare.running.reasons import (
+from compare.running.reason_kinds import (
     AT_ONCE,
     BEGINS_BEHIND,
     COMMITTED_PAST,
@@ -33,19 +34,19 @@ from compare.running.reasons import (
     TIME_LIMIT,
     UNOWNED,
     WAITS,
-    Reason,
-    Telling,
 )
+from compare.running.reasons import Reason, Telling
 from compare.running.repeated import why_repeated, why_two_owners
 from compare.running.run_variant import RunResult, records_per_second
-from compare.running.stalls import WhyStalled, brokers_down, event_before, pauses_of, stalls
+from compare.running.stalls import WhyStalled, event_before, pauses_of, stalls
 from compare.running.work import Passed, ReadQueue, broadcasting_reads, shared_reads, work_of
 from protocols import Queue
 from protocols.engine.nodes import Time
-from protocols.facts import Position, Stage, TimedOut
+from protocols.facts import Ended, Position, Stage, TimedOut
 from protocols.scenario.events import BrokerEvent, Disconnect, Network
 from protocols.scenario.topology import ProcessPeers, Topology, listed_members
 from protocols.timeline import Timeline
+from protocols.timeline.deliveries import handled_more_than_once
 from protocols.timeline.lifetimes import time_existing
 from protocols.timeline.order import OutOfOrder
 from protocols.timeline.properties import FEWEST_CHANGES
@@ -74,10 +75,13 @@ def why_skipped(
         begun.setdefault((reader, fact.queue), []).append((now, fact.member, fact))
     for each in passed:
         count = each.end - each.first
-        if each.fact is not None:
+        if isinstance(each.fact, Ended):
+            yield why_given_up(timeline, each.fact, count)
+        elif each.fact is not None:
             why, who = each.fact.why, each.fact.member
             event = event_before(timeline, timeline.end)
             yield Reason(PASSED_OVER, count, event, why, (who,), records=count, alike=why)
+        if each.fact is not None:
             continue
         key = each.read.reader, each.read.queue
         found = next(((at, who, fact) for at, who, fact in begun.get(key, ()) if fact.offset >= each.end), None)
@@ -91,7 +95,7 @@ def why_skipped(
 
 
 def why_refused(
-    timeline: Timeline, reads: list[ReadQueue], production: Mapping[Queue, ProductionHistory]
+    timeline: Timeline, reads: list[ReadQueue], production: Mapping[Queue, ProductionHistory], down: BrokersDown
 ) -> Iterator[Reason]:
     """A reason for every queue whose records were refused for a while."""
     stages = list(timeline.told(Stage))
@@ -108,7 +112,12 @@ def why_refused(
             refused = history.refused(start, end)
             if refused:
                 event, stage = event_before(timeline, start), what_ended(stages, start, end)
-                if stage is None:
+                nobody = next((each for each in down.together if each.since <= start < each.until), None)
+                if nobody is not None:
+                    lasted = nobody.until - nobody.since
+                    yield Reason(DOWN, refused, nobody.text, None, (), lasted, refused, alike=nobody.text)
+                elif stage is None:
+                    event = down.why(read.queue.broker, start) or event
                     yield Reason(DOWN, refused, event, read.queue.broker or None, (), end - start, refused)
                 else:
                     text = f"{stage.until} until {stage.what}"
@@ -180,7 +189,7 @@ def why_waiting(
             continue
         most = max(members.values(), default=0.0)
         for queue, rate in rates.items():
-            if rate > most:
+            if rate > most and group not in result.timeline.without_owners:
                 found = True
                 text = f"{rate:g} records per second come to {queue_name(queue)} and one member can handle {most:g}"
                 yield Reason(HOT_QUEUE, rate, text=f"{text}: it never catches up", alike=queue)
@@ -212,7 +221,7 @@ def harm_of(
     its checks say; ``after``: what came of each event, with what keeps queues without an owner or with several."""
     timeline, scenario, last = result.timeline, result.variant.scenario, after[-1]
     pauses = pauses_of(scenario.events, ProcessPeers.of(Topology.of(scenario)).in_process)
-    down = brokers_down(scenario.events, timeline.end)
+    down = BrokersDown.during(scenario, timeline.end)
     doings, documents = Doings(timeline, pauses, down), Telling.of(result.variant).documents
     because: dict[str, list[ReasonRecord]] = {}
     harm_record: HarmRecord = {
@@ -235,12 +244,13 @@ def harm_of(
     found: dict[str, Iterable[Reason]] = {
         "unowned": (explain.unowned(gap, lived, after) for gap, lived in gaps if lived),
         "two_owners": why_two_owners(timeline, doings, after),
-        "redelivered": why_repeated(timeline, doings, after) if timeline.redelivered else (),
+        "redelivered": _why_redelivered(timeline, doings, after) if timeline.redelivered else (),
+        "given_again": why_given_again(timeline),
         "no_progress": map(explain.reason, longest),
         "out_of_order": why_out_of_order(timeline, disorder) if disorder.queue else (),
     }
     if production:
-        found |= _of_work(result, production, harm_record, shared, alone)
+        found |= _of_work(result, production, harm_record, shared, alone, down)
         if shared:
             harm_record["no_progress_queue_s"] = sum(each.lasted for each in stalled) / 1000
             harm_record["longest_stall_s"] = max((each.lasted for each in stalled), default=0.0) / 1000
@@ -254,12 +264,19 @@ def harm_of(
     return harm_record
 
 
+def _why_redelivered(timeline: Timeline, doings: Doings, after: Sequence[After]) -> Iterator[Reason]:
+    if timeline.without_owners:
+        return why_given_again(timeline, handled_more_than_once(timeline.deliveries_by_reader, timeline.lives))
+    return why_repeated(timeline, doings, after)
+
+
 def _of_work(
     result: RunResult,
     production: Mapping[Queue, ProductionHistory],
     harm_record: HarmRecord,
     shared: list[ReadQueue],
     alone: list[ReadQueue],
+    down: BrokersDown,
 ) -> dict[str, Iterable[Reason]]:
     """The reasons of what was not handled, or not written; the record is told of the work."""
     timeline = result.timeline
@@ -276,7 +293,7 @@ def _of_work(
     }
     found: dict[str, Iterable[Reason]] = {"skipped": why_skipped(timeline, passed, production)}
     if work.refused:
-        found["refused"] = why_refused(timeline, shared, production)
+        found["refused"] = why_refused(timeline, shared, production, down)
     if work.waiting:
         settled = harm_record["settled"]
         found["waiting"] = why_waiting(result, shared, production, waiting=work.waiting, settled=settled)

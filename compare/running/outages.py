@@ -2,18 +2,71 @@
 handled, of the queues that it led and of all others."""
 
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from itertools import pairwise
 from math import inf
+from typing import NamedTuple
 
 from compare.documents.comparison import ForHowLong, OutageRecord
-from compare.running.production import ProductionHistory, Span
+from compare.running.production import ProductionHistory, Span, clipped
 from compare.running.run_variant import RunResult
 from compare.running.systems import system_of
 from protocols import Queue
 from protocols.engine.nodes import Time
-from protocols.facts import Stage
+from protocols.facts import Resends, Stage
 from protocols.scenario.events import BrokerEvent
+from protocols.scenario.fields import listed
+from protocols.scenario.model import Scenario, split_system
 from protocols.timeline.deliveries import Delivery, positions
+
+
+class Down(NamedTuple):
+    """A broker does not run from ``since`` to ``until`` (milliseconds) after the event ``text``."""
+
+    since: Time
+    until: Time
+    text: str
+
+
+@dataclass(frozen=True)
+class BrokersDown:
+    """Times in which brokers do not run: ``of`` each by itself, and of all of them ``together``, after the events that
+    ended them."""
+
+    of: Mapping[str, Sequence[Down]]
+    together: Sequence[Down]
+
+    @classmethod
+    def during(cls, scenario: Scenario, end: Time) -> "BrokersDown":
+        """By the events of the scenario, until ``end``."""
+        found: dict[str, list[Down]] = {}
+        for event in sorted(scenario.events, key=lambda each: each.at):
+            for broker, runs in event.broker_changes().items():
+                spans = found.setdefault(broker, [])
+                if runs and spans:
+                    spans[-1] = spans[-1]._replace(until=event.at)
+                elif not runs:
+                    spans.append(Down(event.at, end, event.describe()))
+        together: list[Down] = [Down(0.0, end, "")]
+        for broker in (*scenario.brokers, *scenario.slaves):
+            together = [
+                Down(max(all_others.since, each.since), min(all_others.until, each.until), each.text)
+                for all_others in together
+                for each in found.get(broker, ())
+                if all_others.since < each.until and each.since < all_others.until
+            ]
+        named = [each._replace(text=cls._ended(found, each.since)) for each in together]
+        return cls(found, named)
+
+    @staticmethod
+    def _ended(found: Mapping[str, Sequence[Down]], at: Time) -> str:
+        """What all of those do that do not run then, the last one last."""
+        spans = [each for of_broker in found.values() for each in of_broker if each.since <= at < each.until]
+        return listed(list(dict.fromkeys(each.text for each in sorted(spans, key=lambda each: each.since))))
+
+    def why(self, broker: str, at: Time) -> str | None:
+        """The event after which the broker does not run then."""
+        return next((each.text for each in self.of.get(broker, ()) if each.since <= at < each.until), None)
 
 
 def outages_of(result: RunResult, production: Mapping[Queue, ProductionHistory]) -> list[OutageRecord]:
@@ -21,7 +74,8 @@ def outages_of(result: RunResult, production: Mapping[Queue, ProductionHistory])
     scenario, timeline = result.variant.scenario, result.timeline
     failures = [event for event in scenario.events if isinstance(event, BrokerEvent) and event.does != "return"]
     ends = [*(event.at for event in failures[1:]), timeline.end]
-    stages = list(timeline.told(Stage))
+    stages, resends = list(timeline.told(Stage)), list(timeline.told(Resends))
+    resending = split_system(result.variant.part.system)[0] == "rocketmq"
     numbering = system_of(result.variant.part.system).numbering
     led = {topic: numbering.placed((), part.queues) for topic, part in scenario.topics.items()}
     deliveries = positions(timeline.deliveries) if failures else {}
@@ -56,9 +110,26 @@ def outages_of(result: RunResult, production: Mapping[Queue, ProductionHistory])
                 ],
             ),
             "refused": sum(history.refused(event.at, end) for history in production.values()),
+            "retried": _retried(resends, event.at, end) if resending else None,
+            "stored_twice": sum(fact.twice for now, fact in resends if event.at <= now < end) if resending else None,
         }
         found.append(record)
     return found
+
+
+def _retried(resends: Sequence[tuple[Time, Resends]], since: Time, end: Time) -> int:
+    """How many records were written by another broker than the first in this time."""
+    of_topic: dict[str, list[tuple[Time, float]]] = {}
+    for now, fact in resends:
+        of_topic.setdefault(fact.topic, []).append((now, fact.per_second))
+    return round(
+        sum(
+            rate * (stop - start) / 1000
+            for told in of_topic.values()
+            for (at, rate), (following, _) in pairwise([*told, (inf, 0.0)])
+            for start, stop in clipped([(at, following)], since, end)
+        )
+    )
 
 
 def _at(led: Mapping[str, Sequence[str]], queue: Queue) -> str:

@@ -7,7 +7,8 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from compare.running.production import lag_of, productions
+from compare.running.lag import lag_of
+from compare.running.production import productions
 from compare.running.run_variant import RunResult
 from protocols.timeline.rows import COLUMNS, LAG, SNAPSHOT, Row, ownership_at, rows, table, write_parquet
 

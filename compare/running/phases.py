@@ -206,10 +206,10 @@ class Waiting(NamedTuple):
 class NeverOwned:
     """When every queue got its first owner, by beliefs; to be asked of one moment after the other."""
 
-    __slots__ = ("_broadcasting", "_first", "_since")
+    __slots__ = ("_first", "_not_shared", "_since")
 
     def __init__(self, timeline: Timeline) -> None:
-        self._broadcasting = timeline.broadcasting
+        self._not_shared = timeline.not_shared
         self._first: dict[tuple[str, Queue], Time] = {}
         for belief in timeline.beliefs:
             self._first.setdefault((belief.group, belief.queue), belief.since)
@@ -218,7 +218,7 @@ class NeverOwned:
 
     def waiting(self, phase: Phase) -> Waiting:
         """What waits for its first owner when the phase ends."""
-        read = [key for key in phase.then.expected() if key[0] not in self._broadcasting]
+        read = [key for key in phase.then.expected() if key[0] not in self._not_shared]
         self._since = {key: self._since.get(key, phase.at) for key in read}
         waits = [
             phase.until - since

@@ -1,10 +1,7 @@
-"""What is written to every queue in the course of a run.
-
-How far behind the groups of a run fell, and how long it took them to catch up.
-"""
+"""What is written to every queue in the course of a run."""
 
 from collections import Counter, deque
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from math import ceil, floor, inf
 from typing import NamedTuple, TypeAlias
@@ -21,10 +18,8 @@ from protocols.scenario.fields import Brokers, brokers_of, queue_index
 from protocols.scenario.keys import keyed_queues
 from protocols.scenario.model import Scenario
 from protocols.scenario.rates import Rates
-from protocols.timeline.deliveries import Delivery, Lag, lag_over_time
 from protocols.timeline.lifetimes import Numbering, first_topics, topics_after
 from protocols.timeline.order import KeyOf
-from protocols.timeline.timeline import Timeline
 
 Span: TypeAlias = tuple[Time, Time]
 
@@ -205,7 +200,7 @@ class _Producers:
     def of(cls, scenario: Scenario, numbering: Numbering) -> "_Producers":
         topics = first_topics(scenario, numbering)
         brokers = {topic: brokers_of(part.queues) for topic, part in scenario.topics.items()}
-        made = cls(Rates(scenario), numbering, topics, brokers, {})
+        made = cls(Rates(scenario, numbering.partitioner), numbering, topics, brokers, {})
         made._write(0.0)
         return made
 
@@ -259,95 +254,16 @@ def key_of(variant: Variant) -> KeyOf | None:
     scenario, keys = variant.scenario, variant.scenario.load.keys
     if not keys:
         return None
-    topics = first_topics(scenario, system_of(variant.part.system).numbering)
+    numbering = system_of(variant.part.system).numbering
+    topics, rule = first_topics(scenario, numbering), numbering.partitioner
     for event in scenario.events:
-        topics |= topics_after(topics, event, system_of(variant.part.system).numbering)
-    keyed = {topic: keyed_queues(keys[topic], len(queues)) for topic, queues in topics.items() if topic in keys}
-    places = {queue: place for topic in keyed for place, queue in enumerate(topics[topic])}
+        topics |= topics_after(topics, event, numbering)
+    keyed = {topic: keyed_queues(keys[topic], len(queues), rule) for topic, queues in topics.items() if topic in keys}
+    lists = {topic: rule.order([queue.broker for queue in topics[topic]]) for topic in keyed}
+    places = {topics[topic][number]: place for topic in keyed for place, number in enumerate(lists[topic])}
 
     def of(queue: Queue, offset: int) -> int | None:
         place = places.get(queue)
         return None if place is None else keyed[queue.topic].key_of(place, queue, offset, variant.seed)
 
     return of
-
-
-SAMPLES = 120
-"""How often the lag is taken, evenly over the run, for the figures; beside that when a queue got an owner again."""
-
-
-@dataclass(frozen=True, slots=True)
-class LagPeak:
-    """``peak``: the most records that waited at once, over all queues, at the time ``at``. ``drain``: until all that
-    waited then had been handled; None where it had not been at the end. Times in milliseconds."""
-
-    peak: int
-    at: Time
-    drain: Time | None
-
-
-def lag_of(result: RunResult, production: Mapping[Queue, ProductionHistory], times: Sequence[Time]) -> list[Lag]:
-    """The lag of every queue that is read, at each of the times (ascending) at which the queue exists."""
-    lives = result.timeline.lives
-    # What was handled before a queue was made anew is of other records.
-    deliveries = {
-        (group, queue): [each for each in of_queue if each.until > production[queue].since]
-        for (group, queue), of_queue in _of_sharing_groups(result.timeline)
-        if queue in production
-    }
-    return [
-        each
-        for each in lag_over_time(deliveries, production, times)
-        if each.queue not in lives or any(start <= each.at < end for start, end in lives[each.queue])
-    ]
-
-
-def _of_sharing_groups(timeline: Timeline) -> list[tuple[tuple[str, Queue], Sequence[Delivery]]]:
-    """Where a group is broadcasting, each member has a position of its own in every queue: the group has no lag."""
-    return [each for each in timeline.progress.items() if each[0][0] not in timeline.broadcasting]
-
-
-def lag_peak(result: RunResult, production: Mapping[Queue, ProductionHistory]) -> LagPeak | None:
-    """The peak from the first event on (what waits while the group begins is the same for all) and the way back; None
-    without load, or where nobody read anything."""
-    timeline = result.timeline
-    first = min((event.at for event in result.variant.scenario.events), default=0.0)
-    ends = (gap.until for gap in timeline.gaps if gap.until is not None and gap.until >= first)
-    lasts = max(0.0, timeline.end - first)
-    times = sorted({*(first + lasts * number / SAMPLES for number in range(SAMPLES + 1)), *ends})
-    waiting: dict[Time, int] = {}
-    for each in lag_of(result, production, times):
-        waiting[each.at] = waiting.get(each.at, 0) + each.records
-    if not waiting:
-        return None
-    at = max(waiting, key=lambda time: (waiting[time], -time))
-    return LagPeak(waiting[at], at, _drain(result, production, at))
-
-
-def _drain(result: RunResult, production: Mapping[Queue, ProductionHistory], peak: Time) -> Time | None:
-    """Milliseconds from the peak until what had been written by then was handled, in every queue that there still is
-    at the end."""
-    timeline = result.timeline
-    latest = peak
-    for (_, queue), deliveries in _of_sharing_groups(timeline):
-        lives = timeline.lives.get(queue)
-        if queue not in production or (lives and not any(start <= peak and timeline.end < end for start, end in lives)):
-            continue
-        reached = _reached(deliveries, production[queue].end_offset(peak))
-        if reached is None:
-            return None
-        latest = max(latest, reached)
-    return latest - peak
-
-
-def _reached(deliveries: Sequence[Delivery], offset: int) -> Time | None:
-    """When any member had come so far first."""
-    if offset == 0:
-        return 0.0
-    found = [
-        delivery.since
-        + (delivery.until - delivery.since) * max(0.0, (offset - delivery.first) / (delivery.end - delivery.first))
-        for delivery in deliveries
-        if delivery.end >= offset and delivery.end > delivery.first
-    ]
-    return min(found, default=None)

@@ -1,4 +1,12 @@
-"""Reasons of harm as data: which event led to it, by what mechanism, and which setting would change that."""
+"""Reasons of harm as data: which event led to it, by what mechanism, and which setting would change that.
+
+Why data and not sentences: the verdict says a reason in words, the JSON gives it as fields, `--advise` tries the
+setting that it names, and a test can ask for it. `compare.explaining` puts it into words.
+
+Why a reason is looked for in the facts and not in the figures: "8,013 records twice" has several possible mechanisms
+(a commit that was refused, a member that was put out while it worked, offsets that a broker lost), and only the facts
+between the event and the second delivery tell which one it was. Where none fits, no reason is given.
+"""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -7,6 +15,44 @@ from typing import NamedTuple
 
 from compare.documents.comparison import ReasonRecord
 from compare.formatting import duration, many, often, unit_of
+from compare.running.reason_kinds import (
+    AGAIN,
+    AT_ONCE,
+    AWAY,
+    BEGINS_BEHIND,
+    BUSY,
+    COMMITTED_PAST,
+    DOWN,
+    EXPECTED,
+    GIVEN_AGAIN,
+    GIVEN_UP,
+    HELD,
+    HOT_QUEUE,
+    LATER,
+    LOCKED,
+    NEVER_OWNED,
+    NOT_COMMITTED,
+    OVERLAPPING,
+    OVERLOAD,
+    PASSED_OVER,
+    PAUSED,
+    PAUSED_OWNER,
+    REBALANCES,
+    REBALANCING,
+    REFUSED,
+    RESTLESS,
+    SESSION,
+    SET_BACK,
+    SETTINGS,
+    STALLED,
+    STUCK,
+    TIME_LIMIT,
+    TWO_OWNERS,
+    UNKNOWN,
+    UNNOTICED,
+    UNOWNED,
+    WAITS,
+)
 from compare.running.setting_values import family_of, value_of
 from compare.running.variants import Variant
 from protocols.engine.nodes import Time
@@ -138,114 +184,16 @@ def in_common(since: Time, until: Time, start: Time, end: Time) -> Time:
     return max(0.0, min(until, end) - max(since, start))
 
 
-# Kinds of reasons, see `compare.documents.comparison.ReasonRecord`.
-DOWN, PAUSED, STUCK, AWAY, UNNOTICED = (
-    "no broker",
-    "owner stands still",
-    "owner stuck",
-    "owner away",
-    "no owner until noticed",
-)
-LOCKED, REBALANCING, UNOWNED, NEVER_OWNED, AGAIN, REFUSED = (
-    "locked by another",
-    "no owner during rebalance",
-    "no owner",
-    "never owned",
-    "handled again",
-    "pulls refused",
-)
-TWO_OWNERS, PAUSED_OWNER, SET_BACK, NOT_COMMITTED = (
-    "two owners",
-    "an earlier owner stands still",
-    "offsets set back",
-    "not committed",
-)
-BEGINS_BEHIND, COMMITTED_PAST, PASSED_OVER = "begins behind", "committed past", "passed over"
-TIME_LIMIT, SESSION, REBALANCES = "time limit", "session timed out", "rebalances"
-OVERLOAD, HOT_QUEUE, RESTLESS, STALLED = "overload", "hot queue", "no rest", "stalled before"
-BUSY, WAITS = "owner busy with other queues", "not acknowledged"
-AT_ONCE, LATER, OVERLAPPING = "several threads", "handled again later", "several members"
-EXPECTED, UNKNOWN = "expected", "unknown"
-
-KAFKA, CONSUMER, ZOOKEEPER, ROCKETMQ, ORDERLY = "kafka", "consumer protocol", "zookeeper", "rocketmq", "orderly"
-
-
-def _all(*names: str, **others: tuple[str, ...]) -> dict[str, tuple[str, ...]]:
-    """Settings of both protocols of Kafka and, where nothing else is told, of the others."""
-    given = {KAFKA: names, CONSUMER: names, ZOOKEEPER: names, ROCKETMQ: names, ORDERLY: names}
-    given[CONSUMER] = others.get("consumer", given[CONSUMER])
-    given[ZOOKEEPER] = others.get("zookeeper", given[ZOOKEEPER])
-    given[ROCKETMQ] = given[ORDERLY] = others.get("rocketmq", given[ROCKETMQ])
-    return given
-
-
-_SESSION = _all(
-    "session.timeout.ms",
-    consumer=("group.consumer.session.timeout.ms",),
-    zookeeper=("zookeeper.session.timeout.ms",),
-    rocketmq=("channelExpiredTimeout",),
-)
-_REPLICAS = _all("replication.factor", rocketmq=("enableControllerMode",))
-_COMMITS = _all("auto.commit.interval.ms", rocketmq=("persistConsumerOffsetInterval",))
-_SHARING = _all(
-    "partition.assignment.strategy",
-    consumer=("group.consumer.heartbeat.interval.ms",),
-    zookeeper=("rebalance.backoff.ms",),
-    rocketmq=("rocketmq.client.rebalance.minInterval", "rocketmq.client.rebalance.waitInterval"),
-)
-_START = _all("auto.offset.reset", rocketmq=("consumeFromWhere",))
-_RETRIES = _all("max.poll.interval.ms", rocketmq=("maxReconsumeTimes",))
-_MEMBERS = _all("number of members", "time per record", rocketmq=("number of members", "consumeThreadMax"))
-
-SETTINGS: Mapping[str, Mapping[str, tuple[str, ...]]] = {
-    DOWN: _REPLICAS,
-    WAITS: _all("broker.session.timeout.ms", rocketmq=("pollNameServerInterval",)),
-    AT_ONCE: _all("threads", rocketmq=("orderly", "consumeThreadMax")),
-    LATER: _COMMITS,
-    OVERLAPPING: _SESSION,
-    PAUSED: _SESSION,
-    STUCK: _RETRIES,
-    AWAY: _SESSION,
-    UNNOTICED: _SESSION,
-    LOCKED: _all("rocketmq.broker.rebalance.lockMaxLiveTime"),
-    REBALANCING: _SHARING,
-    UNOWNED: _all("subscriptions of the members"),
-    NEVER_OWNED: _all("subscriptions of the members"),
-    AGAIN: _COMMITS,
-    BUSY: _all("time per record", "max.poll.records", rocketmq=("consumeThreadMax", "consumeMessageBatchMaxSize"))
-    | {ORDERLY: ("consumeThreadMax", "rocketmq.client.maxTimeConsumeContinuously")},
-    REFUSED: _all("reconnect.backoff.max.ms", rocketmq=("heartbeatBrokerInterval",)),
-    TWO_OWNERS: _all(
-        *_SESSION[KAFKA],
-        consumer=_SESSION[CONSUMER],
-        zookeeper=_SESSION[ZOOKEEPER],
-        rocketmq=("rocketmq.client.rebalance.waitInterval", "orderly"),
-    ),
-    PAUSED_OWNER: _SESSION,
-    SET_BACK: _all("auto.commit.interval.ms", rocketmq=("persistConsumerOffsetInterval",)),
-    NOT_COMMITTED: _COMMITS,
-    BEGINS_BEHIND: _START,
-    COMMITTED_PAST: _COMMITS,
-    PASSED_OVER: _RETRIES,
-    TIME_LIMIT: _all("max.poll.interval.ms", rocketmq=("consumeTimeout",)),
-    SESSION: _SESSION,
-    REBALANCES: _SHARING,
-    OVERLOAD: _MEMBERS,
-    HOT_QUEUE: _all("key of the records", "time per record", rocketmq=("key of the records", "consumeThreadMax")),
-    RESTLESS: _SHARING,
-    STALLED: _MEMBERS,
-    EXPECTED: _SHARING,
-    UNKNOWN: _all("not known"),
-}
-"""Kind of reason to the settings that would change it, by family of systems; where none does, what does."""
-
-
 def _lasted(reason: Reason) -> str:
     return duration((reason.lasted or 0.0) / 1000)
 
 
 def _members(reason: Reason) -> str:
-    members = reason.members
+    return members_text(reason.members)
+
+
+def members_text(members: Sequence[str]) -> str:
+    """The members by name; of many, how many they are."""
     if not members:
         return "a member"
     return f"{len(members)} members" if len(members) > MOST_NAMED else listed(members)
@@ -386,8 +334,8 @@ _WORDS: Mapping[str, Callable[[Reason, str], str]] = {
         f"{_members(reason)} cannot handle {'it' if reason.records == 1 else 'them'}: {reason.text}"
     ),
     COMMITTED_PAST: lambda reason, unit: "the group has committed an offset behind them",
-    OVERLOAD: lambda reason, unit: reason.text or "",
-    HOT_QUEUE: lambda reason, unit: reason.text or "",
+    **dict.fromkeys((OVERLOAD, HOT_QUEUE, EXPECTED, GIVEN_UP, HELD), lambda reason, unit: reason.text or ""),
+    GIVEN_AGAIN: lambda reason, unit: f"{reason.text}{_after(reason)}",
     RESTLESS: lambda reason, unit: "the group does not settle",
     STALLED: lambda reason, unit: "the group has not caught up yet after the time without progress",
     TIME_LIMIT: lambda reason, unit: (
@@ -395,6 +343,5 @@ _WORDS: Mapping[str, Callable[[Reason, str], str]] = {
     ),
     SESSION: _session,
     REBALANCES: _rebalances,
-    EXPECTED: lambda reason, unit: reason.text or "",
     UNKNOWN: lambda reason, unit: f"the run does not say why; candidates: {reason.text}",
 }

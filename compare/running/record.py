@@ -1,4 +1,12 @@
-"""A variant's result: the record of the design, made of its timeline."""
+"""A variant's result: the record of the design, made of its timeline.
+
+Why one record: tables, report, verdict, checks, baseline, sweep and the JSON of `equipoise compare` all speak of the
+same run, and would differ in the last digit if each computed its figures for itself. Here each figure is computed
+once, unrounded, in seconds; who shows it rounds it, and says it in words by `compare.figures.metrics`.
+
+Why a figure may be None: a run that ended too early, a group that shares nothing, or a system without the thing that
+is asked for has no value, and 0 would be a claim.
+"""
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
@@ -18,10 +26,12 @@ from compare.running.ages import Ages, ages_of, handled_per_s
 from compare.running.checks import checks_of, properties_of, settled
 from compare.running.event_outcomes import NOT_SHARED, event_outcomes
 from compare.running.harm import add_failed, harm_of
+from compare.running.lag import lag_peak
 from compare.running.outages import outages_of
 from compare.running.phases import Phase, phases_of
-from compare.running.production import ProductionHistory, key_of, lag_peak, productions
+from compare.running.production import ProductionHistory, key_of, productions
 from compare.running.run_variant import RunResult, capacity_at_start
+from compare.running.shared_delivery import shared_delivery_of
 from compare.running.stalls import pauses_of
 from compare.running.systems import system_of
 from compare.running.traffic import traffic_of
@@ -62,6 +72,7 @@ def run_record(result: RunResult, phases: Sequence[Phase] = ()) -> Record:
         "owners": {
             ending.names[key]: [list(queue) for queue in timeline.owned.get((key.group, key.member), ())]
             for key in ending.members
+            if key.group not in timeline.without_owners
         },
         "fairness": after[-1]["fairness"],
         "optimum": after[-1]["optimum"],
@@ -81,6 +92,7 @@ def run_record(result: RunResult, phases: Sequence[Phase] = ()) -> Record:
         "messages": dict(timeline.messages),
         "lost_messages": dict(timeline.lost),
         "traffic": traffic_of(result.traffic, after),
+        "shared_delivery": shared_delivery_of(timeline),
         "settle_s": _s(timeline.settle),
         "lag": _lag(result, production),
         "harm": harm_of(result, cut, production, disorder, settled(measured), after),
@@ -91,14 +103,22 @@ def run_record(result: RunResult, phases: Sequence[Phase] = ()) -> Record:
     }
     if any(isinstance(event, BrokerEvent) for event in result.variant.scenario.events):
         record["outages"] = outages_of(result, production)
-    if after[-1]["moves"] is None:
-        cast("dict[str, object]", record).update((name, None) for name in NOT_SHARED if name in record)
-        record["two_owners"] = {"believed_queue_s": None, "reading_queue_s": None}
+    _blank(record)
     if result.variant.scenario.scale:
         record["scale"] = _decisions(result)
     record["checks"] = [check.document() for check in checks_of(result, measured, record)]
     add_failed(result, record)
     return record
+
+
+def _blank(record: Record) -> None:
+    """Make figures of sharing None, of a run in which no group shares queues."""
+    if record["after"][-1]["moves"] is not None:
+        return
+    cast("dict[str, object]", record).update((name, None) for name in NOT_SHARED if name in record)
+    record["two_owners"] = {"believed_queue_s": None, "reading_queue_s": None}
+    if record["after"][-1]["settle_s"] is None:
+        record["settle_s"] = None
 
 
 def _phases(result: RunResult) -> Sequence[Phase]:

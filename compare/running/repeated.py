@@ -8,7 +8,8 @@ from collections.abc import Iterator, Sequence
 
 from compare.documents.comparison import After
 from compare.running.doings import Doings, Why, what_keeps
-from compare.running.reasons import NOT_COMMITTED, PAUSED_OWNER, SET_BACK, TWO_OWNERS, Reason, in_common
+from compare.running.reason_kinds import NOT_COMMITTED, PAUSED_OWNER, SET_BACK, TWO_OWNERS
+from compare.running.reasons import Reason, in_common
 from protocols import Queue
 from protocols.engine.nodes import Time
 from protocols.offsets import OffsetSet
@@ -65,9 +66,8 @@ class _Repeats:
         for double in timeline.doubles:
             self._doubles.setdefault((double.group, double.queue), []).append(double)
         self._back: dict[tuple[str, Queue], list[Commit]] = {}
-        for commit in timeline.commits:
-            if commit.back:
-                self._back.setdefault((commit.group, commit.queue), []).append(commit)
+        for commit in timeline.commits_back:
+            self._back.setdefault((commit.group, commit.queue), []).append(commit)
 
     def reason(self, again: Delivery, count: int, handled: Sequence[Delivery]) -> Reason:
         key = again.group, again.queue
@@ -102,14 +102,13 @@ def why_repeated(timeline: Timeline, doings: Doings, after: Sequence[After]) -> 
     """A reason for every stretch of records that were handled again, weighted with how many there were."""
     repeats = _Repeats(timeline, doings, after)
     for of_queue in timeline.reading.values():
-        known = OffsetSet()
-        handled: list[Delivery] = []
-        for each in of_queue:
-            again = known.count(each.first, each.end)
-            known.add(each.first, each.end)
-            if again:
-                yield repeats.reason(each, again, handled)
-            handled.append(each)
+        known, highest = OffsetSet(), 0
+        for at, each in enumerate(of_queue):
+            _, _, _, first, end, *_ = each
+            if first < highest and (again := known.count(first, end)):
+                yield repeats.reason(each, again, of_queue[:at])
+            known.add(first, end)
+            highest = max(highest, end)
 
 
 def why_two_owners(timeline: Timeline, doings: Doings, after: Sequence[After]) -> Iterator[Reason]:

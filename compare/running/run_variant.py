@@ -17,7 +17,7 @@ from math import inf, isfinite
 
 from compare.catalogues import UNCOUNTED
 from compare.running.reached import Clock
-from compare.running.systems import cluster_of, member_settings, own_part, system_of, with_own_settings
+from compare.running.systems import cluster_of, has_no_owners, member_settings, own_part, system_of, with_own_settings
 from compare.running.variants import THREADS, Variant
 from protocols import Allocation, Group, Member, Queue
 from protocols.engine.traffic import Load, Traffic
@@ -34,6 +34,7 @@ from rocketmq_selfbalance import allocate
 from rocketmq_selfbalance.cluster import (
     BROADCASTING,
     NAME_SERVER,
+    PROXY,
     Members,
     Standing,
     configuration,
@@ -179,7 +180,7 @@ def members_of(variant: Variant) -> Members | None:
     """The members of a variant in which each shares for itself (RocketMQ), as they are in the beginning; None of
     others."""
     scenario, part = variant.scenario, variant.part
-    if split_system(part.system)[0] != "rocketmq":
+    if split_system(part.system)[0] != "rocketmq" or has_no_owners(part.system):
         return None
     own = with_own_settings(scenario, part.system)
     return Members(own, part, Topology.of(own), configuration(part.settings, variant.label))
@@ -190,6 +191,12 @@ def broadcasting_groups(variant: Variant) -> frozenset[str]:
     members = members_of(variant)
     models = {} if members is None else members.message_models
     return frozenset(group for group, found in models.items() if found == {BROADCASTING})
+
+
+def groups_without_owners(variant: Variant) -> frozenset[str]:
+    """The groups whose records are given out one by one (share groups, POP)."""
+    groups = frozenset(variant.scenario.groups) if has_no_owners(variant.part.system) else frozenset()
+    return groups - broadcasting_groups(variant) if groups else groups
 
 
 def reasons(variant: Variant, then: Ending, allocations: Iterable[tuple[str, Allocation]]) -> Reasons:
@@ -275,6 +282,7 @@ def run_variant(
         peers=ProcessPeers.of(Topology.of(scenario)),
         reads=reads_in(scenario),
         broadcasting=broadcasting_groups(variant),
+        without_owners=groups_without_owners(variant),
     )
     make = cluster_of(part.system)
     own = with_own_settings(scenario, part.system)
@@ -294,7 +302,7 @@ def run_variant(
         learned=learned,
     )
     sizes, requests = system_of(part.system).traffic()
-    traffic = Traffic(sizes, requests, (*scenario.brokers, NAME_SERVER)) if sizes else None
+    traffic = Traffic(sizes, requests, (*scenario.brokers, NAME_SERVER, PROXY)) if sizes else None
     run.simulation.traffic = traffic
     if begins is not None:
         begins(lambda: run.simulation.now / run.end)

@@ -3,13 +3,17 @@
 import kafka_coordinator.cluster as kafka
 import rocketmq_selfbalance.cluster as rocketmq
 from compare.running.run_variant import threads_of
+from compare.running.systems import has_no_owners
 from compare.running.variants import THREADS, Variant
 from protocols.scenario.fields import duration_text
 from protocols.scenario.model import STATIC, split_system
 
 
 def family_of(variant: Variant) -> str:
-    """``kafka``, ``consumer protocol``, ``zookeeper``, ``rocketmq``, or RocketMQ's ``orderly``."""
+    """``kafka``, ``consumer protocol``, ``zookeeper``, ``rocketmq``, RocketMQ's ``orderly``, or, without owners,
+    ``share`` and ``pop``."""
+    if has_no_owners(variant.part.system):
+        return "share" if variant.part.system.startswith("kafka:") else "pop"
     system, strategy = split_system(variant.part.system)
     if system == "kafka":
         protocol = kafka.protocol_of_variant(strategy.removesuffix(STATIC), {}, system)

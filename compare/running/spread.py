@@ -6,8 +6,9 @@ from compare.documents.comparison import Record, Spread
 from compare.figures import Figure
 from compare.figures.metrics import paths
 
-FETCHING = frozenset({"PullMessage", "PullAnswer"})
-"""Types that fetch records. Kafka's model computes what its fetches bring and sends none: totals leave them out."""
+FETCHING = frozenset({"PullMessage", "PullAnswer", "ShareFetch", "ShareFetchAnswer", "PopMessage", "PopAnswer"})
+"""Types that fetch records. Kafka's model computes what fetches of owned partitions bring and sends none: totals leave
+them out. A share consumer's fetches bring acknowledgements along: they cost no request then."""
 
 
 def value_at(record: Mapping[str, object], path: str) -> object:

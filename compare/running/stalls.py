@@ -4,14 +4,18 @@ Why nobody handled what waited in a queue: nobody owned it, its owner stood stil
 records.
 """
 
+from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from math import inf
+from operator import attrgetter, itemgetter
 from typing import NamedTuple
 
 from compare.documents.comparison import After
-from compare.running.doings import JOIN_SENT, Doings, Down, Pauses, what_keeps
-from compare.running.outages import what_ended
+from compare.running.doings import JOIN_SENT, Doings, Pauses, what_keeps
+from compare.running.given_again import held
+from compare.running.outages import BrokersDown, what_ended
 from compare.running.production import ProductionHistory, clipped
-from compare.running.reasons import (
+from compare.running.reason_kinds import (
     AGAIN,
     AWAY,
     BUSY,
@@ -26,9 +30,8 @@ from compare.running.reasons import (
     UNNOTICED,
     UNOWNED,
     WAITS,
-    Reason,
-    in_common,
 )
+from compare.running.reasons import Reason, in_common
 from compare.running.work import ReadQueue
 from protocols import Queue
 from protocols.engine.nodes import Time
@@ -42,6 +45,8 @@ from protocols.timeline.trace import queue_name
 
 LEAST_MS: Time = 1000.0
 """Records that wait for less are on their way: fetches, commits and short rebalances take their time in any system."""
+
+_AT, _BEGAN = itemgetter(0), attrgetter("began")
 
 
 class Stall(NamedTuple):
@@ -78,25 +83,27 @@ def stalls(
     for read in reads:
         history = production.get(read.queue)
         if history is not None:
-            of_queue = (
-                delivery for delivery in deliveries.get((read.reader, read.queue), ()) if delivery.until > history.since
-            )
-            found += _stalls_of(read, history, of_queue, pauses, timeline.end)
+            found += _stalls_of(read, history, deliveries.get((read.reader, read.queue), ()), pauses, timeline.end)
     return found
 
 
 def _stalls_of(
     read: ReadQueue, history: ProductionHistory, deliveries: Iterable[Delivery], pauses: Pauses, end: Time
 ) -> Iterator[Stall]:
-    reached, latest = history.end_offset(read.since), read.since
+    reached, latest, made = history.end_offset(read.since), read.since, history.since
     for delivery in deliveries:
-        if delivery.end <= reached:
+        _, member, _, _, stop, since, until, *_ = delivery
+        if stop <= reached or until <= made:
             continue
-        for since, until in _working(delivery, pauses.get(delivery.member, ())):
+        if member in pauses:
+            times: Iterable[tuple[Time, Time]] = _working(delivery, pauses[member])
+        else:
+            times = ((since, until),)
+        for since, until in times:
             if since - latest >= LEAST_MS:
                 yield from _waiting(read, history, reached, latest, since)
             latest = max(latest, until)
-        reached = delivery.end
+        reached = stop
     if end - latest >= LEAST_MS:
         yield from _waiting(read, history, reached, latest, end)
 
@@ -150,16 +157,17 @@ class WhyStalled:
         doings: Doings,
         *,
         links_break: bool,
-        down: Mapping[str, Sequence[Down]],
+        down: BrokersDown,
     ) -> None:
-        """``links_break``: whether anything happens in the run that makes links or brokers fail; ``down``: broker to
-        when it does not run."""
+        """``links_break``: whether anything happens in the run that makes links or brokers fail."""
         self._timeline, self._production, self._pauses = timeline, production, pauses
-        self._doings, self._links_break, self._brokers_down = doings, links_break, down
+        self._doings, self._links_break, self._down_times = doings, links_break, down
         stalled = {(stall.read.reader, stall.read.queue) for stall in stalls}
         self._beliefs: dict[tuple[str, Queue], list[Interval]] = {key: [] for key in stalled}
+        """Who owned the queue, or, where no queue has an owner, who was to take records of it."""
         self._gaps: dict[tuple[str, Queue], list[Gap]] = {key: [] for key in stalled}
-        for belief in timeline.beliefs:
+        permitted = (grant for grant in timeline.grants if grant.group in timeline.without_owners)
+        for belief in (*timeline.beliefs, *permitted):
             if (belief.group, belief.queue) in stalled:
                 self._beliefs[belief.group, belief.queue].append(belief)
         for gap in timeline.gaps:
@@ -167,6 +175,9 @@ class WhyStalled:
                 self._gaps[gap.group, gap.queue].append(gap)
         self._standing = list(timeline.told(StandsStill)) if stalls else []
         self._stages = list(timeline.told(Stage))
+        self._rebalances: dict[str, list[Rebalance]] = {}
+        for rebalance in timeline.rebalances:
+            self._rebalances.setdefault(rebalance.group, []).append(rebalance)
         self._joins = self._steps(JOIN_SENT)
         self._failed_pulls = self._steps(PULL_FAILED)
 
@@ -177,13 +188,18 @@ class WhyStalled:
     def reason(self, stall: Stall) -> Reason:
         """The first that explains more than half of it, or else what explains most of it, weighted with the
         milliseconds that it lasted; where nothing does, what may."""
+        group, queue = stall.read.reader, stall.read.queue
+        in_hand = held(self._timeline, group, queue, stall.since, stall.until)
         found = [
+            *self._nobody_runs(stall),
             *self._waits(stall),
             *self._down(stall),
             *self._paused(stall),
             *self._stuck(stall),
+            *self._ended(stall),
             *self._gap(stall),
             *self._never_owned(stall),
+            *([] if in_hand is None else [Explained(*in_hand)]),
             *self._again(stall),
             *self._refused(stall),
             *self._busy(stall),
@@ -215,12 +231,19 @@ class WhyStalled:
                     covers, Reason(WAITS, 0.0, event, text, lasted=until - since, alike=text, settings=names)
                 )
 
+    def _nobody_runs(self, stall: Stall) -> Iterator[Explained]:
+        for since, until, text in self._down_times.together:
+            covers = in_common(since, until, stall.since, stall.until)
+            if covers:
+                yield Explained(covers, Reason(DOWN, 0.0, text, lasted=until - since))
+
     def _down(self, stall: Stall) -> Iterator[Explained]:
+        broker = stall.read.queue.broker
         silences = self._production[stall.read.queue].silences(stall.since, stall.until)
         covers = sum(end - start for start, end in silences)
         if covers:
-            event = event_before(self._timeline, silences[0][0])
-            yield Explained(covers, Reason(DOWN, 0.0, event, stall.read.queue.broker or None))
+            event = self._down_times.why(broker, silences[0][0]) or event_before(self._timeline, silences[0][0])
+            yield Explained(covers, Reason(DOWN, 0.0, event, broker or None))
 
     def _paused(self, stall: Stall) -> Iterator[Explained]:
         end = self._timeline.end
@@ -245,6 +268,16 @@ class WhyStalled:
                         event = event_before(self._timeline, at)
                         yield Explained(covers, Reason(STUCK, 0.0, event, text, (fact.member,), covers, alike=text))
 
+    def _ended(self, stall: Stall) -> Iterator[Explained]:
+        """Where no queue has an owner: who was to take records of it has ended, and the group does not know yet."""
+        end, without_owners = self._timeline.end, stall.read.reader in self._timeline.without_owners
+        for permitted in self._beliefs[stall.read.reader, stall.read.queue] if without_owners else ():
+            until = end if permitted.until is None else permitted.until
+            covers = in_common(permitted.since, until, stall.since, stall.until)
+            if covers and self._timeline.causes.ended_between(permitted.member, permitted.since, stall.until):
+                event = self._latest_event(stall.until, permitted.member)
+                yield Explained(covers, Reason(AWAY, 0.0, event, members=(permitted.member,), lasted=covers))
+
     def _begins(self, fact: StandsStill, stall: Stall) -> Iterator[Time]:
         """When the member began to handle anything; of the queue itself, where other queues of it go on."""
         for delivery in self._timeline.counted_deliveries:
@@ -261,14 +294,13 @@ class WhyStalled:
 
     def _why_unowned(self, gap: Gap, until: Time) -> Reason:
         """What took most of the time: until somebody began to rebalance, or that rebalance."""
-        latest: Rebalance | None = None
-        for rebalance in self._timeline.rebalances:
-            if rebalance.group == gap.group and rebalance.began <= until:
-                latest = rebalance
+        begun = self._rebalances.get(gap.group, ())
+        place = bisect_right(begun, until, key=_BEGAN)
+        latest = begun[place - 1] if place else None
         lasted = until - gap.since
         if gap.until is None:
             return Reason(UNOWNED, 0.0, event_before(self._timeline, gap.since), lasted=lasted)
-        for since, returned, text in self._brokers_down.get(gap.queue.broker, ()):
+        for since, returned, text in self._down_times.of.get(gap.queue.broker, ()):
             if in_common(since, returned, gap.since, until) >= lasted / 2:
                 return Reason(DOWN, 0.0, text, gap.queue.broker, lasted=lasted)
         over = latest is None or (latest.ended is not None and latest.ended < gap.since)
@@ -300,13 +332,14 @@ class WhyStalled:
         """Whose JoinGroup the coordinator waited for longest, if that was most of the rebalance."""
         ended = until if rebalance.ended is None else rebalance.ended
         half = rebalance.began + (ended - rebalance.began) / 2
-        return tuple([member for at, member in self._joins if half <= at <= ended][-1:])
+        at, member = self._joins[bisect_right(self._joins, ended, key=_AT) - 1] if self._joins else (-inf, "")
+        return (member,) if half <= at <= ended else ()
 
     def _never_owned(self, stall: Stall) -> Iterator[Explained]:
         beliefs = self._beliefs[stall.read.reader, stall.read.queue]
         first = min((belief.since for belief in beliefs), default=self._timeline.end)
         covers = in_common(0.0, first, stall.since, stall.until)
-        if covers:
+        if covers and stall.read.reader not in self._timeline.without_owners:
             yield Explained(covers, Reason(NEVER_OWNED, 0.0, lasted=covers))
 
     def _again(self, stall: Stall) -> Iterator[Explained]:
@@ -332,9 +365,8 @@ class WhyStalled:
             members = tuple(sorted({of.removesuffix(f" {name}") for _, of in failed}))
             lasted = stall.until - failed[0][0]
             why = None if self._links_break else NOT_LATEST
-            yield Explained(
-                lasted, Reason(REFUSED, 0.0, event_before(self._timeline, stall.since), why, members, lasted)
-            )
+            event = event_before(self._timeline, stall.since)
+            yield Explained(lasted, Reason(REFUSED, 0.0, event, why, members, lasted))
 
     def _busy(self, stall: Stall) -> Iterator[Explained]:
         """The owner handles records of its other queues meanwhile."""
@@ -347,25 +379,8 @@ class WhyStalled:
 
     def _latest_event(self, at: Time, member: str) -> str | None:
         """The latest event until this time that is about the member."""
-        about = [
-            happening.text
-            for happening in self._timeline.causes.happenings
-            if happening.at <= at and member in happening.members
-        ]
-        return about[-1] if about else None
-
-
-def brokers_down(events: Iterable[Event], end: Time) -> dict[str, list[Down]]:
-    """Broker to when it does not run, by events of the scenario."""
-    found: dict[str, list[Down]] = {}
-    for event in sorted(events, key=lambda each: each.at):
-        for broker, runs in event.broker_changes().items():
-            spans = found.setdefault(broker, [])
-            if runs and spans:
-                spans[-1] = spans[-1]._replace(until=event.at)
-            elif not runs:
-                spans.append(Down(event.at, end, event.describe()))
-    return found
+        until = (each for each in self._timeline.causes.happenings if each.at <= at)
+        return next((each.text for each in reversed([*until]) if member in each.members), None)
 
 
 def _of_trigger(rebalance: Rebalance, waited: Time) -> tuple[str, ...]:

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 import kafka_coordinator.cluster as kafka
 import rocketmq_selfbalance.cluster as rocketmq
 from kafka_coordinator import STRATEGIES as KAFKA_STRATEGIES
+from kafka_coordinator.catalogue import SHARE_GROUPS
 from protocols.engine.nodes import Message
 from protocols.engine.traffic import Sizes
 from protocols.errors import UserError
@@ -24,10 +25,11 @@ from protocols.scenario.fields import GroupPart, MemberPart
 from protocols.scenario.model import STATIC, Scenario, SystemStrategies, split_system
 from protocols.scenario.validation import suggestion
 from protocols.state_machine import Edge, StateMachine
-from protocols.strategies import Registry
+from protocols.strategies import Registry, StrategyRecord
 from protocols.timeline import PER_BROKER, THROUGHOUT, Numbering
 from protocols.versions import Versions
 from rocketmq_selfbalance import STRATEGIES as ROCKETMQ_STRATEGIES
+from rocketmq_selfbalance.catalogue import POP_GROUPS
 
 if TYPE_CHECKING:
     from protocols.engine.exploration import NodeRules
@@ -39,7 +41,8 @@ class System:
     tells the explorer of its nodes, how it numbers queues, and the sizes of frames with the messages that clients send
     (no sizes: they are not known). ``also``: variants for which its bare name stands besides those that a scenario
     without ``systems`` has of it. ``static_members``: whether members can be static; ``versions``: those that a
-    scenario may name, None where there is one."""
+    scenario may name, None where there is one; ``without_owners``: what may stand in place of a strategy where nobody
+    owns a queue."""
 
     cluster: Callable[[], MakeCluster]
     member_settings: Callable[[], frozenset[str]]
@@ -52,6 +55,7 @@ class System:
     also: tuple[str, ...] = ()
     static_members: bool = False
     versions: Callable[[], Versions[Any] | None] = lambda: None
+    without_owners: tuple[StrategyRecord[Any], ...] = ()
 
 
 SYSTEMS: Mapping[str, System] = {
@@ -67,6 +71,7 @@ SYSTEMS: Mapping[str, System] = {
         also=(f"kafka:range{STATIC}", "kafka-zookeeper:range"),
         static_members=True,
         versions=lambda: kafka.VERSIONS,
+        without_owners=(SHARE_GROUPS,),
     ),
     "kafka-zookeeper": System(
         lambda: kafka.ZooKeeperCluster,
@@ -78,7 +83,7 @@ SYSTEMS: Mapping[str, System] = {
         lambda: ({}, ()),
     ),
     "rocketmq": System(
-        lambda: rocketmq.RocketMQCluster,
+        lambda: rocketmq.cluster_of_variant,
         lambda: rocketmq.member_settings(),
         lambda: rocketmq.group_settings(),
         lambda: ROCKETMQ_STRATEGIES,
@@ -87,6 +92,7 @@ SYSTEMS: Mapping[str, System] = {
         lambda: (rocketmq.SIZES, rocketmq.REQUESTS),
         lambda: frozenset(rocketmq.PRODUCER_SETTINGS),
         versions=lambda: rocketmq.VERSIONS,
+        without_owners=(POP_GROUPS,),
     ),
 }
 
@@ -98,6 +104,12 @@ def system_of(name: str) -> System:
         expected = ", ".join(SYSTEMS)
         raise UserError(f"{name}: no system {system!r} can run a scenario, expected one of {expected}")
     return SYSTEMS[system]
+
+
+def has_no_owners(name: str) -> bool:
+    """Whether records are given out one by one in the variant ``kafka:share``, so that no queue has an owner."""
+    system, strategy = split_system(name)
+    return any(record.name == strategy for record in SYSTEMS[system].without_owners)
 
 
 def cluster_of(name: str) -> MakeCluster:
@@ -122,7 +134,9 @@ def _asked(name: str | None) -> Collection[System]:
 def variant_names() -> tuple[str, ...]:
     """Every system with each strategy of its catalogue: ``kafka:range`` and so on."""
     return tuple(
-        f"{name}:{strategy}" for name, system in SYSTEMS.items() for strategy in system.strategies().of_catalogue
+        f"{name}:{strategy}"
+        for name, system in SYSTEMS.items()
+        for strategy in (*system.strategies().of_catalogue, *(each.name for each in system.without_owners))
     )
 
 
@@ -131,7 +145,7 @@ def known_strategies() -> dict[str, SystemStrategies]:
     found = {}
     for name, system in SYSTEMS.items():
         strategies = system.strategies()
-        records = tuple(strategies[strategy] for strategy in strategies)
+        records = (*(strategies[strategy] for strategy in strategies), *system.without_owners)
         versions = tuple(system.versions() or ())
         found[name] = SystemStrategies(records, system.static_members, versions, system.member_settings())
     return found
@@ -232,6 +246,7 @@ MACHINES: Mapping[str, Mapping[str, Callable[[], StateMachine]]] = {
         "consumer protocol": lambda: kafka.CONSUMER_PROTOCOL,
         "consumer group": lambda: kafka.consumer_groups_states.GROUP,
         "consumer group member": lambda: kafka.consumer_groups_states.MEMBER,
+        "share group": lambda: kafka.share_groups_states.GROUP,
     },
     "rocketmq": {"process queue": lambda: rocketmq.PROCESS_QUEUE, "client": lambda: rocketmq.CLIENT},
 }

@@ -32,7 +32,7 @@ def traffic_of(by_second: Mapping[str, Sequence[Load]] | None, after: Sequence[A
 
 def _rest(after: Sequence[After]) -> tuple[int, int] | None:
     """The longest time, in whole seconds, in which nothing happens and ownership does not change."""
-    quiet = [(int(each["at_s"] + each["settle_s"]) + 1, int(each["until_s"])) for each in after]
+    quiet = [(int(each["at_s"] + (each["settle_s"] or 0.0)) + 1, int(each["until_s"])) for each in after]
     since, until = max(quiet, key=lambda each: each[1] - each[0])
     return (since, until) if until - since >= LEAST_REST_S else None
 

@@ -10,7 +10,7 @@ from compare.running.phases import Phase
 from compare.running.production import ProductionHistory
 from protocols import Queue
 from protocols.engine.nodes import Time
-from protocols.facts import PassedOver, Position
+from protocols.facts import Ended, PassedOver, Position
 from protocols.offsets import OffsetSet
 from protocols.timeline import Timeline
 from protocols.timeline.deliveries import Delivery
@@ -36,8 +36,9 @@ def shared_reads(timeline: Timeline, phases: Sequence[Phase]) -> list[ReadQueue]
     asked where to begin: what was written before that belongs to nobody.
     """
     began: dict[str, Time] = {}
-    for belief in timeline.beliefs:
-        began[belief.group] = min(began.get(belief.group, belief.since), belief.since)
+    firsts = [(belief.group, belief.since) for belief in timeline.beliefs]
+    for group, at in (*firsts, *((given.group, given.since) for given in timeline.given)):
+        began[group] = min(began.get(group, at), at)
     asked: dict[tuple[str, Queue], Time] = {}
     for now, fact in timeline.told(Position):
         asked.setdefault((fact.group, fact.queue), now)
@@ -73,12 +74,12 @@ IN_HAND_MS: Time = 1000.0
 
 class Passed(NamedTuple):
     """Records ``first`` to ``end - 1`` that nobody handled, though the reader goes on behind them. ``fact``: who could
-    not handle the record, where that is why."""
+    not handle the record, or that it was given up, where that is why."""
 
     read: ReadQueue
     first: int
     end: int
-    fact: PassedOver | None = None
+    fact: PassedOver | Ended | None = None
 
 
 class Work(NamedTuple):
@@ -100,6 +101,8 @@ class Work(NamedTuple):
 
 def work_of(timeline: Timeline, reads: Sequence[ReadQueue], production: Mapping[Queue, ProductionHistory]) -> Work:
     """The work of these readers, added up."""
+    if not reads:
+        return Work(0, 0, 0, (), 0)
     deliveries = timeline.reading
     beyond, unable = _goes_on_from(timeline, production), _could_not_handle(timeline, production)
     written = handled = waiting = refused = 0
@@ -111,12 +114,14 @@ def work_of(timeline: Timeline, reads: Sequence[ReadQueue], production: Mapping[
         start, end = history.end_offset(read.since), history.end_offset(timeline.end)
         key = read.reader, read.queue
         done = _handled(deliveries.get(key, ()), history.since)
-        over = [each for offset, each in unable.get(key, {}).items() if start <= offset < end and offset not in done]
+        over = {
+            offset: fact for offset, fact in unable.get(key, {}).items() if start <= offset < end and offset not in done
+        }
         written += end - start
         handled += done.count(start, end)
-        passed += [Passed(read, each.offset, each.offset + 1, each) for each in over]
+        passed += [Passed(read, offset, offset + 1, fact) for offset, fact in over.items()]
         # From here on, `done` holds all that needs no more waiting.
-        done.update((each.offset, each.offset + 1) for each in over)
+        done.update((offset, offset + 1) for offset in over)
         lost = list(done.gaps(start, min(end, beyond.get(key, start))))
         passed += [Passed(read, *each) for each in lost]
         done.update(lost)
@@ -145,26 +150,31 @@ def _handled(deliveries: Iterable[Delivery], since: Time) -> OffsetSet:
 
 def _could_not_handle(
     timeline: Timeline, production: Mapping[Queue, ProductionHistory]
-) -> dict[tuple[str, Queue], dict[int, PassedOver]]:
-    """(Reader, queue) to what it passed over because its code could not handle it, by offsets: who did so last."""
-    found: dict[tuple[str, Queue], dict[int, PassedOver]] = {}
+) -> dict[tuple[str, Queue], dict[int, PassedOver | Ended]]:
+    """(Reader, queue) to what it passed over because its code could not handle it, by offsets: who did so last; or what
+    its system gave up."""
+    found: dict[tuple[str, Queue], dict[int, PassedOver | Ended]] = {}
     for now, fact in timeline.told(PassedOver):
         if fact.queue in production and now > production[fact.queue].since:
             reader = f"{fact.group}/{fact.member}" if fact.group in timeline.broadcasting else fact.group
             found.setdefault((reader, fact.queue), {})[fact.offset] = fact
+    for now, ended in timeline.told(Ended):
+        if ended.how != "acknowledged" and ended.queue in production and now > production[ended.queue].since:
+            of_queue = found.setdefault((ended.group, ended.queue), {})
+            of_queue.update(dict.fromkeys(range(ended.first, ended.end), ended))
     return found
 
 
 def _goes_on_from(timeline: Timeline, production: Mapping[Queue, ProductionHistory]) -> dict[tuple[str, Queue], int]:
     """(Reader, queue) to the offset before which nobody will look again: the committed one at the end, or one at which
-    a member began to read."""
+    a member began to read. Where records are given out one by one, offsets say what was given, not what is done."""
     found: dict[tuple[str, Queue], int] = {}
     for commit in timeline.commits:
-        if commit.taken and commit.group not in timeline.broadcasting:
+        if not commit.error and commit.group not in timeline.not_shared:
             found[commit.group, commit.queue] = commit.offset
     for now, (group, member, queue, offset, _) in timeline.told(Position):
         history = production.get(queue)
-        if history is None or now < history.since:
+        if history is None or now < history.since or group in timeline.without_owners:
             continue
         reader = f"{group}/{member}" if group in timeline.broadcasting else group
         found[reader, queue] = max(found.get((reader, queue), 0), offset)

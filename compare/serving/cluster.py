@@ -1,4 +1,9 @@
-"""A cluster before real clients, with all that is told of its groups: what `equipoise serve` and the fixtures start."""
+"""A cluster before real clients, with all that is told of its groups: what `equipoise serve` and the fixtures start.
+
+Why the same nodes as in a simulation stand behind the sockets: what a real client is answered is what the model
+answers, so each library that joins here judges the model, and what a test sees here is what `compare` computes. Only
+time and the network are other ones: the machine's clock, and connections that real clients open and close.
+"""
 
 import asyncio
 import logging
@@ -144,6 +149,7 @@ async def start(
     an address to which nobody can connect, or for a setting or a version that the system does not have.
     """
     _check_reachable(host, advertised)
+    _load(system)
     history = History(UNCOUNTED, keeps_messages=keeps_messages)
     tracing = keeps_messages or journal is not None or observer is not None
     world = Sockets(seed=seed, observer=observer or history, tracing=tracing)
@@ -176,6 +182,14 @@ async def start(
     if scenario is not None:
         served.schedule(scenario)
     return served
+
+
+def _load(system: str) -> None:
+    """Load what takes longer than a cluster's start, before the world's clock begins."""
+    if system == "rocketmq":
+        from rocketmq_selfbalance.wire import has_grpc
+
+        has_grpc()
 
 
 def _check_reachable(host: str, advertised: str | None) -> None:

@@ -17,6 +17,8 @@ from protocols.timeline import THROUGHOUT
 _PRODUCER, _PRODUCE_VERSION = "producer", 9
 _OF_SERVER = {"range": "server-range"}
 """Names that assignors at the server have with clients, to those in this project."""
+_SHARE = "share"
+"""What scenarios call share groups."""
 
 
 class KafkaService:
@@ -53,7 +55,10 @@ class KafkaService:
     def groups(self) -> Sequence[str]:
         """The groups that a coordinator knows."""
         found = {
-            name: None for core in self._cores() for names in (core.groups, core.consumer_groups) for name in names
+            name: None
+            for core in self._cores()
+            for names in (core.groups, core.consumer_groups, core.share_groups)
+            for name in names
         }
         return sorted(found)
 
@@ -64,6 +69,9 @@ class KafkaService:
                 return _classic(core.groups[group])
             if group in core.consumer_groups:
                 return _of_consumer_protocol(core.consumer_groups[group])
+            if group in core.share_groups:
+                members = core.share_groups[group].members.values()
+                return {str(member.client_id): Seen(member.topics, None, None) for member in members}
         return {}
 
     def strategy(self, group: str) -> str:
@@ -74,6 +82,8 @@ class KafkaService:
             if group in core.consumer_groups:
                 name = core.consumer_groups[group].preferred_assignor() or core.settings.assignors[0]
                 return _OF_SERVER.get(name, name)
+            if group in core.share_groups:
+                return _SHARE
         return ""
 
     def create_topic(self, topic: str, queues: Mapping[str, int]) -> None:

@@ -206,7 +206,7 @@ def left(done: float, all: float, seconds: float) -> str:
 @contextmanager
 def progress_line(beginning: str) -> Iterator[Callable[[str, bool], None]]:
     """Hands out a function that shows a line. On a terminal it changes in place; elsewhere it is printed where it is
-    due: where the caller says so, or some time after the last one."""
+    due: where the caller says so, or some time after the last one that was another."""
     if sys.stderr.isatty():
         from rich.console import Console
         from rich.text import Text
@@ -214,12 +214,12 @@ def progress_line(beginning: str) -> Iterator[Callable[[str, bool], None]]:
         with Console(stderr=True).status(beginning) as status:
             yield lambda line, due: status.update(Text(line))
         return
-    last = time.monotonic()
+    last, printed = time.monotonic(), ""
 
     def print_now_and_then(line: str, due: bool) -> None:
-        nonlocal last
-        if due or time.monotonic() - last >= QUIET_S:
-            last = time.monotonic()
+        nonlocal last, printed
+        if line != printed and (due or time.monotonic() - last >= QUIET_S):
+            last, printed = time.monotonic(), line
             click.echo(line, err=True)
 
     yield print_now_and_then

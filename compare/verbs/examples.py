@@ -32,6 +32,8 @@ FOLDERS = {
 }
 """Examples that are folders, and what is in them."""
 
+EXPLORED = "explore"
+"""Scenarios for `explore`; those of `SCENARIOS` are for `compare`."""
 SCENARIOS = "scenarios"
 EXPECTED = "expected"
 
@@ -56,11 +58,11 @@ def installed_examples() -> list[Example]:
     scenarios = []
     for path in paths:
         folder, _, file = path.rpartition("/")
-        if folder == SCENARIOS and file.endswith(".yaml"):
+        if folder in (EXPLORED, SCENARIOS) and file.endswith(".yaml"):
             stem = file.removesuffix(".yaml")
-            expected = f"{SCENARIOS}/{EXPECTED}/{stem}.md"
+            expected = f"{folder}/{EXPECTED}/{stem}.md"
             with_results = (path, *(each for each in (expected,) if each in paths))
-            scenarios.append(Example(f"{SCENARIOS}/{stem}", _title(root, path), with_results))
+            scenarios.append(Example(f"{folder}/{stem}", _title(root, path), with_results))
     return [*folders, *scenarios]
 
 

@@ -1,6 +1,6 @@
 """The verb `explore`."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from time import monotonic
 
@@ -13,6 +13,7 @@ from compare.exploring.answers import (
     Answers,
     ExploreDocument,
     LikelihoodDocument,
+    Token,
     answered,
     document,
     fingerprint,
@@ -30,10 +31,10 @@ from compare.running.chart_data import chart_data_of
 from compare.running.phases import phases_of
 from compare.running.record import run_record
 from compare.running.runs import MeasuredRun
-from compare.running.systems import read, system_of
+from compare.running.systems import read, system_of, version_notes, with_versions
 from compare.running.variants import Variant, variants_of
 from compare.showing.console import left, print_json, print_line, print_table
-from compare.verbs.options import FORMATS, HELP_OPTIONS, check_report, save_report
+from compare.verbs.options import FORMATS, HELP_OPTIONS, check_report, save_report, takes_versions
 from protocols.engine.exploration import Bounds
 from protocols.errors import UserError
 from protocols.scenario.fields import duration_text
@@ -96,6 +97,7 @@ FIRINGS = click.IntRange(0, MOST_FIRINGS)
     help="Write the stories as one HTML file with a player of the messages.",
 )
 @click.option("--replay", metavar="TOKEN", help="Tell the story of a token again.")
+@takes_versions
 def explore(
     scenario: str,
     format: str,
@@ -114,6 +116,7 @@ def explore(
     with_sequence: bool,
     report: Path | None,
     replay: str | None,
+    versions: Mapping[str, str],
 ) -> int:
     """Search everything that can happen in SCENARIO.yaml for a violation of a property.
 
@@ -125,11 +128,9 @@ def explore(
     """
     if report is not None:
         check_report(report)
-    read_ = _read(scenario)
+    read_ = _read(scenario, versions)
     if replay is not None:
-        token = read_token(replay)
-        if token.fingerprint != fingerprint(read_):
-            raise UserError(f"--replay: the token is of another scenario than {scenario}, expected its own")
+        token = _token(replay, scenario, read_)
         subject = subject_of(_variant(read_, system or token.system), (token.property,), token.bounds)
         found, runs = retold(subject, token), 0
     else:
@@ -166,11 +167,22 @@ def _variant(scenario: Scenario, system: str | None) -> Variant:
     return variants[0]
 
 
-def _read(path: str) -> Scenario:
-    found = read(path)
+def _read(path: str, versions: Mapping[str, str]) -> Scenario:
+    found = with_versions(read(path), versions)
+    for note in version_notes(found.versions):
+        click.echo(note, err=True)
     if found.scale:
         raise UserError(f"{path}: scale: autoscalers go by time, which is not explored, expected none")
     return found
+
+
+def _token(text: str, path: str, scenario: Scenario) -> Token:
+    token = read_token(text)
+    if token.fingerprint != fingerprint(scenario):
+        raise UserError(
+            f"--replay: the token is of another scenario than {path}, or of other versions, expected its own"
+        )
+    return token
 
 
 class _Progress:

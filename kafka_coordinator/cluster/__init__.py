@@ -65,6 +65,22 @@ if TYPE_CHECKING:
     from kafka_coordinator.coordinator.settings import DEFAULTS as GROUP_SETTINGS
     from kafka_coordinator.coordinator.settings import NAMES as BROKER_NAMES
     from kafka_coordinator.coordinator.settings import BrokerSettings, with_settings
+    from kafka_coordinator.coordinator.share_groups import states as share_groups_states
+    from kafka_coordinator.coordinator.share_groups.group import ShareGroup
+    from kafka_coordinator.coordinator.share_groups.messages import (
+        PERSISTER,
+        AlterShareGroupOffsets,
+        AlterShareGroupOffsetsAnswer,
+        DeleteShareGroupOffsets,
+        DeleteShareGroupOffsetsAnswer,
+        DeleteShareStates,
+        InitializeShareStates,
+        ShareGroupDescribe,
+        ShareGroupDescribeAnswer,
+        ShareGroupHeartbeat,
+        ShareGroupHeartbeatAnswer,
+        ShareStatesAnswer,
+    )
     from kafka_coordinator.coordinator.states import GROUP
     from kafka_coordinator.coordinator.transactional_offsets import transactional_commit_error
     from kafka_coordinator.errors import (

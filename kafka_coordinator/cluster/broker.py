@@ -9,19 +9,28 @@ In Kafka `KafkaApis` with `MetadataCache`.
 from collections.abc import Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
+from kafka_coordinator.cluster.share_logs import LoadLogs
+from kafka_coordinator.consumer.commands import NewLoad
+from kafka_coordinator.consumer.settings import NO_LOAD, Load
 from kafka_coordinator.coordinator import commands
 from kafka_coordinator.coordinator.commands import OffsetsLeaders, Topics
 from kafka_coordinator.coordinator.log import OffsetsTopic
 from kafka_coordinator.coordinator.node import Coordinator
 from kafka_coordinator.coordinator.settings import BrokerSettings
 from kafka_coordinator.messages import MetadataAnswer, MetadataRequest
+from kafka_coordinator.share import Call, ShareLeader
+from kafka_coordinator.share import requests as share_requests
+from kafka_coordinator.share.messages import ShareAcknowledge, ShareFetch
 from protocols.engine.nodes import Message, Outbox, Time, TimerName
 from protocols.node_state import Apart, Emptied, NodeState
 
+_OF_SHARES: Final = frozenset((ShareFetch, ShareAcknowledge))
+
 ReplicaRacks = Mapping[str, tuple[tuple[str, ...], ...]]
 GroupSettings = Mapping[str, Mapping[str, int]]
+ShareGroupSettings = Mapping[str, Mapping[str, object]]
 
 
 class ClusterState(NamedTuple):
@@ -38,6 +47,8 @@ class ClusterState(NamedTuple):
     """Group to the settings that it has itself, under Kafka's names."""
     topic_ids: Mapping[str, int] = MappingProxyType({})
     """Topic to its 128-bit id; one that is not in it has an id made from its name."""
+    share_settings: ShareGroupSettings = MappingProxyType({})
+    """Group to the settings that it has itself of its share-partitions."""
     offsets_waiting: frozenset[int] = frozenset()
     """Partitions of ``__consumer_offsets`` of which nothing is acknowledged now: see `commands.OffsetsWaiting`."""
 
@@ -48,11 +59,23 @@ class Broker(NodeState):
 
     coordinator: Coordinator
     cluster: ClusterState
+    shares: ShareLeader | None
+    """Its share-partitions; None where the cluster has no share groups."""
+    load: Apart[Load]
     _answers: Apart[Emptied[dict[tuple[str, ...] | None, tuple[Mapping[str, tuple[str, ...]], ReplicaRacks]]]]
 
-    def __init__(self, name: str, settings: BrokerSettings, storage: OffsetsTopic, cluster: ClusterState) -> None:
+    def __init__(
+        self,
+        name: str,
+        settings: BrokerSettings,
+        storage: OffsetsTopic,
+        cluster: ClusterState,
+        shares: ShareLeader | None = None,
+        load: Load = NO_LOAD,
+    ) -> None:
         self.coordinator = Coordinator(name, settings, storage, cluster.offsets_leaders)
         self.cluster = cluster
+        self.shares, self.load = shares, load
         self._answers = {}
 
     def start(self, now: Time, out: Outbox) -> None:
@@ -67,12 +90,21 @@ class Broker(NodeState):
         if kind is MetadataRequest:
             correlation, topics = message
             out.send(sender, MetadataAnswer(correlation, self.cluster.brokers, *self._answer(topics)))
+        elif self.shares is not None and kind in _OF_SHARES:
+            share_requests.receive(self.shares, self._call(now, out), sender, message)  # type: ignore[arg-type]
+        elif kind is NewLoad:
+            (self.load,) = message
+            if self.shares is not None:
+                share_requests.cluster_changed(self.shares, self._call(now, out))
         elif kind is ClusterState:
             self._learn(now, sender, ClusterState._make(message), out)
         else:
             self.coordinator.receive(now, sender, message, out)
 
     def timeout(self, now: Time, timer: TimerName, out: Outbox) -> None:
+        if self.shares is not None and timer[0] in share_requests.TIMERS:
+            share_requests.timeout(self.shares, self._call(now, out), timer)
+            return
         self.coordinator.timeout(now, timer, out)
 
     def connected(self, now: Time, peer: str, out: Outbox) -> None:
@@ -81,6 +113,11 @@ class Broker(NodeState):
 
     def closed(self, now: Time, peer: str, out: Outbox) -> None:
         self.coordinator.closed(now, peer, out)
+        if self.shares is not None:
+            share_requests.closed(self.shares, self._call(now, out), peer)
+
+    def _call(self, now: Time, out: Outbox) -> Call:
+        return Call(now, LoadLogs(self.coordinator.core.name, self.cluster.topics, self.load, now, {}), out)
 
     def _learn(self, now: Time, sender: str, state: ClusterState, out: Outbox) -> None:
         before, self.cluster = self.cluster, state
@@ -94,6 +131,9 @@ class Broker(NodeState):
             self._tell_topics(now, out)
         if state.group_settings != before.group_settings:
             self._tell_group_settings(now, out)
+        if self.shares is not None:
+            self.shares.configure(state.share_settings)
+            share_requests.cluster_changed(self.shares, self._call(now, out))
 
     def _waiting(self) -> commands.OffsetsWaiting:
         return commands.OffsetsWaiting(self.cluster.offsets_waiting)

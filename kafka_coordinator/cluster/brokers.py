@@ -16,8 +16,16 @@ from typing import Final
 from kafka_coordinator.cluster.broker import Broker
 from kafka_coordinator.cluster.controller import Controller, ControllerSettings
 from kafka_coordinator.cluster.outages import NEVER, Outages, Silence
+from kafka_coordinator.cluster.persister import Persister
+from kafka_coordinator.consumer.commands import NewLoad
+from kafka_coordinator.consumer.settings import NO_LOAD, Load
 from kafka_coordinator.coordinator.node import offsets_topic
 from kafka_coordinator.coordinator.settings import BrokerSettings
+from kafka_coordinator.coordinator.share_groups.messages import PERSISTER
+from kafka_coordinator.share import ShareLeader
+from kafka_coordinator.share.leader import lost
+from kafka_coordinator.share.persister import ShareStates
+from kafka_coordinator.share.settings import ShareSettings
 from protocols.engine.nodes import Time
 from protocols.engine.randomness import number_below
 from protocols.engine.simulation import Simulation
@@ -85,12 +93,19 @@ class Brokers:
         time_outs: tuple[Time, Time],
         simulation: Simulation,
         written_otherwise: Callable[[], None],
+        shares: ShareSettings | None = None,
     ) -> None:
-        """``time_outs``: ``request.timeout.ms`` of producers and of consumers."""
+        """``time_outs``: ``request.timeout.ms`` of producers and of consumers; ``shares``: of share-partitions, None
+        where there are no share groups."""
         self._controller, self._outages, self._quorum = controller, outages, quorum
         self._settings, self._timing, self._time_outs = settings, timing, time_outs
         self._simulation = simulation
         self._storage = offsets_topic(settings)
+        self._shares, self._share_states = shares, ShareStates()
+        self._lost: dict[str, ShareLeader] = {}
+        """What brokers knew of share-partitions that ended, of which nobody was told yet."""
+        self.load = NO_LOAD
+        """What producers write, for brokers that start."""
         self._written_otherwise = written_otherwise
         self._elected = 0
         """How many controllers were elected."""
@@ -102,6 +117,8 @@ class Brokers:
         """When partitions are looked at again."""
 
     def start_all(self) -> None:
+        if self._shares is not None:
+            self._simulation.start(PERSISTER, Persister(self._share_states))
         for broker in self._controller.brokers:
             self._start(broker)
         if self._timing.min_insync_replicas > 1:
@@ -112,6 +129,13 @@ class Brokers:
         for broker in self._controller.brokers:
             if self._simulation.is_running(broker):
                 self._simulation.command(broker, state)
+
+    def new_load(self, load: Load) -> None:
+        """Producers write this from now on: leaders of share-partitions give it out."""
+        self.load = load
+        for broker in self._controller.brokers if self._shares is not None else ():
+            if self._simulation.is_running(broker):
+                self._simulation.command(broker, NewLoad(load))
 
     def topics_changed(self) -> None:
         """Partitions have come that a silent broker may replicate, or such ones have gone."""
@@ -177,7 +201,7 @@ class Brokers:
         now, simulation = self._simulation.now, self._simulation
         if lasts is None:
             self._is_silent(Silence(name, now))
-            simulation.end(name)
+            self._ends(name)
         else:
             producers, consumers = self._time_outs
             self._is_silent(Silence(name, now, now + lasts, (now + producers, now + consumers)))
@@ -189,6 +213,21 @@ class Brokers:
         if self._quorum.active is not None:
             self._session_ends(name, now - ago + self._timing.broker_session_timeout_ms)
         self._look()
+
+    def _ends(self, name: str) -> None:
+        node = self._simulation.processes[name].node
+        if isinstance(node, Broker) and node.shares is not None:
+            self._lost[name] = node.shares
+        self._simulation.end(name)
+
+    def _tell_lost(self, name: str) -> None:
+        shares = self._lost.pop(name, None)
+        if shares is not None:
+            lost(shares, self)
+
+    def observe(self, fact: tuple[object, ...]) -> None:
+        simulation = self._simulation
+        simulation.observer.fact(simulation.now, PERSISTER, fact, simulation.root, simulation.handling)
 
     def _session_ends(self, name: str, at: Time) -> None:
         self._sessions[name] = at
@@ -206,6 +245,10 @@ class Brokers:
         del self._sessions[name]
         self._controller.ended(name)
         self._controller.fence(name)
+        process = self._simulation.processes.get(name)
+        if process is not None and isinstance(process.node, Broker) and process.node.shares is not None:
+            self._lost[name] = process.node.shares  # it is frozen, and will be another one when it goes on
+        self._tell_lost(name)
         setting = f"broker.session.timeout.ms {self._timing.broker_session_timeout_ms}"
         self._tell_stage(name, FENCES.format(name), before, setting)
         self.tell()
@@ -242,7 +285,7 @@ class Brokers:
     def _ended(self, name: str) -> None:
         if name in self._stopping:
             del self._stopping[name]
-            self._simulation.end(name)
+            self._ends(name)
             self._is_silent(Silence(name, self._simulation.now))
             self._tell_stage(name, FENCES.format(name), "", "")
             self._look()
@@ -264,7 +307,12 @@ class Brokers:
     # Brokers that begin.
 
     def _start(self, name: str) -> None:
-        self._simulation.start(name, Broker(name, self._settings, self._storage, self._controller.state))
+        state = self._controller.state
+        self._tell_lost(name)
+        shares = None
+        if self._shares is not None:
+            shares = ShareLeader(self._share_states, self._shares, self._settings.version, state.share_settings)
+        self._simulation.start(name, Broker(name, self._settings, self._storage, state, shares, self.load))
 
     def _return(self, name: str) -> None:
         if not self._simulation.is_running(name):

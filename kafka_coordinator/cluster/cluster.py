@@ -6,10 +6,12 @@ no node but code that acts from outside, because the raft quorum behind it is no
 clients see of it.
 """
 
+from dataclasses import replace
 from functools import partial
 from typing import Final
 
 from kafka_coordinator.assignors.inputs import Partition, queue_of
+from kafka_coordinator.catalogue import SHARE
 from kafka_coordinator.cluster.admin import Admin, ResetOffsets
 from kafka_coordinator.cluster.broker import Broker
 from kafka_coordinator.cluster.brokers import Brokers, Quorum
@@ -32,8 +34,10 @@ from kafka_coordinator.consumer import (
     Thaw,
 )
 from kafka_coordinator.consumer.settings import ConsumerSettings, whole_number
+from kafka_coordinator.consumer.share.node import ShareConsumer
 from kafka_coordinator.coordinator.log import offsets_partition
 from kafka_coordinator.coordinator.settings import BrokerSettings, with_settings
+from kafka_coordinator.share.settings import share_settings
 from kafka_coordinator.versions import DEFAULT, VERSIONS
 from protocols.engine.nodes import Message
 from protocols.engine.simulation import Simulation
@@ -42,7 +46,7 @@ from protocols.scenario import events
 from protocols.scenario.events import Event
 from protocols.scenario.events.records import offsets_of
 from protocols.scenario.jitter import IN_STEP, Beginning
-from protocols.scenario.model import Scenario, SystemPart
+from protocols.scenario.model import Scenario, SystemPart, split_system
 from protocols.scenario.scaling import Backlog
 from protocols.scenario.topology import MemberKey, Topology
 from protocols.scenario.world import Own, apply_event, apply_to_world, end_process, start_later
@@ -52,6 +56,8 @@ ADMIN: Final = "admin"
 """Node name of the administrator."""
 CONTROLLER: Final = "controller"
 """Who tells the observer what is written; no node."""
+PERSISTER_MS: Final = 10
+"""How long a share coordinator takes to keep a change: it lingers 5 ms (`share.coordinator.append.linger.ms`)."""
 REQUEST_TIMEOUT: Final = "request.timeout.ms"
 
 
@@ -65,7 +71,8 @@ class KafkaCluster:
     def __init__(self, scenario: Scenario, system: SystemPart, simulation: Simulation) -> None:
         self.scenario, self.simulation = scenario, simulation
         where = system.label or system.system
-        divided = SettingsByRole(system.settings, where)
+        self._shares = split_system(system.system)[1] == SHARE
+        divided = SettingsByRole(system.settings, where, shares=self._shares)
         version = VERSIONS.named(scenario.versions.get("kafka", DEFAULT.name), "versions: kafka")
         settings = with_settings(BrokerSettings(version=version), divided.coordinator, where)
         timing = ControllerSettings.of(divided.controller)
@@ -76,7 +83,7 @@ class KafkaCluster:
             scenario.replication.get("kafka"),
             timing.offsets_topic_replication_factor,
         )
-        self.controller.group_settings = self.group_configs.now
+        self._settings_changed()
         producer = ProducerSettings.of({**scenario.load.producer, **divided.producer})
         self._outages = Outages(self.controller, producer, simulation.seed, timing.min_insync_replicas)
         consumer_times_out = divided.consumer.get(REQUEST_TIMEOUT, ConsumerSettings().request_timeout_ms)
@@ -89,8 +96,12 @@ class KafkaCluster:
             (producer.request_timeout_ms, whole_number(REQUEST_TIMEOUT, consumer_times_out, 1)),
             simulation,
             self._written_otherwise,
+            replace(share_settings(divided.share, where), write_ms=0 if simulation.stands_still else PERSISTER_MS)
+            if self._shares
+            else None,
         )
         self.topics = TopicTable(scenario, self.controller, self._outages, where, simulation.now)
+        self.brokers.load = self.topics.load
         self._waiting: dict[Partition, Wait] = {}
         """Partitions of which nothing is acknowledged, as the observer has been told."""
         self.topology = Topology.of(scenario, one_node_per_member=True)
@@ -157,26 +168,30 @@ class KafkaCluster:
             self.command(node, ReportDelivered())
 
     def consumer(self, node: str) -> Consumer | None:
-        """The consumer of this node name; None where none runs. Not to be changed."""
+        """The consumer of this node name that owns partitions; None where none runs. Not to be changed."""
+        found = self._member(node)
+        return found if isinstance(found, Consumer) else None
+
+    def _member(self, node: str) -> Consumer | ShareConsumer | None:
         process = self.simulation.processes.get(node)
         found = None if process is None else process.node
-        return found if isinstance(found, Consumer) and not found.is_over else None
+        return found if isinstance(found, Consumer | ShareConsumer) and not found.is_over else None
 
     def command(self, node: str, command: Message) -> None:
         """A command to a consumer; nothing happens where it does not run."""
-        if self.consumer(node) is not None:
+        if self._member(node) is not None:
             self.simulation.command(node, command)
 
     # Members.
 
     def _start_member(self, key: MemberKey, config: ConsumerConfig) -> None:
         node = self.topology.node[key]
-        if self.consumer(node) is not None:
+        if self._member(node) is not None:
             self.simulation.command(node, Close(config))  # it is closing: the next one follows it
             return
         if self.simulation.is_running(node):
             self.simulation.end(node)
-        self.simulation.start(node, Consumer(config))
+        self.simulation.start(node, ShareConsumer(config) if self._shares else Consumer(config))
 
     def _join(self, event: events.Join) -> None:
         key = self.topology.key(event.group, event.join)
@@ -193,7 +208,7 @@ class KafkaCluster:
 
     def _kill(self, node: str, *, silently: bool = False) -> bool:
         """Whether there was something to kill."""
-        was_alive = self.consumer(node) is not None
+        was_alive = self._member(node) is not None
         self.command(node, ReportDelivered())
         end_process(self.simulation, self.topology, node, silently=silently)
         return was_alive
@@ -221,7 +236,7 @@ class KafkaCluster:
 
     def _stop_polling(self, event: events.StopPolling) -> None:
         node = self.topology.node[self.topology.key(event.group, event.stop_polling)]
-        if self.consumer(node) is not None:
+        if self._member(node) is not None:
             self.simulation.command(node, StopPolling())
             until, label = self.simulation.now + event.for_, f"{event.stop_polling} polls again"
             self.simulation.at(until, partial(self._later, node, self.simulation.processes[node], GoOn()), label)
@@ -235,7 +250,7 @@ class KafkaCluster:
         for member, takes in event.slow.items():
             key = self.topology.key(event.group, member)
             node = self.topology.node[key]
-            if self.consumer(node) is not None:
+            if self._member(node) is not None:
                 self.simulation.command(node, TakeFor(takes))
                 own, process = TakeFor(self.members.parts[key].handle), self.simulation.processes[node]
                 label = f"{member} takes its own time again"
@@ -283,6 +298,7 @@ class KafkaCluster:
         self._load_changed()
 
     def _load_changed(self) -> None:
+        self.brokers.new_load(self.topics.load)
         for node in self.topology.members:
             self.command(node, NewLoad(self.topics.load))
 
@@ -304,8 +320,15 @@ class KafkaCluster:
     # Groups.
 
     def _configure(self, event: events.Configure) -> None:
-        self.controller.group_settings = self.group_configs.set(event)
+        self.group_configs.set(event)
+        self._settings_changed()
         self.brokers.tell()
+
+    def _settings_changed(self) -> None:
+        self.controller.group_settings, self.controller.share_settings = (
+            self.group_configs.now,
+            self.group_configs.shares,
+        )
 
     def _reset(self, event: events.Reset) -> None:
         if not self.simulation.is_running(ADMIN):

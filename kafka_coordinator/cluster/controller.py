@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, fields
 
 from kafka_coordinator.assignors.inputs import Partition
-from kafka_coordinator.cluster.broker import ClusterState, GroupSettings, ReplicaRacks
+from kafka_coordinator.cluster.broker import ClusterState, GroupSettings, ReplicaRacks, ShareGroupSettings
 from kafka_coordinator.consumer.settings import whole_number
 from protocols.scenario.rates import Replicas
 
@@ -66,6 +66,8 @@ class Controller:
         self.racks: dict[str, tuple[tuple[str, ...], ...]] = {}
         self.group_settings: GroupSettings = {}
         """Group to its settings."""
+        self.share_settings: ShareGroupSettings = {}
+        """Group to those of its share-partitions."""
         self.topic_ids: dict[str, int] = {}
         """Topic to its 128-bit id, where it has one that is not made from its name."""
         self.offsets_preferred = tuple(brokers[number % len(brokers)] for number in range(offsets_partitions))
@@ -85,6 +87,7 @@ class Controller:
             racks,
             self.group_settings,
             ids,
+            self.share_settings,
             self.offsets_waiting,
         )
 

@@ -4,12 +4,19 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Final, NamedTuple
 
+from kafka_coordinator.assignors.inputs import Partition
 from kafka_coordinator.cluster.broker import Broker
+from kafka_coordinator.cluster.persister import Persister
 from kafka_coordinator.cluster.shares import shares
 from kafka_coordinator.consumer import Consumer
+from kafka_coordinator.consumer.share.node import ShareConsumer
 from kafka_coordinator.consumer.states import METADATA, REQUESTS
 from kafka_coordinator.coordinator.log import Key, PartitionLog, Value
 from kafka_coordinator.messages import FindCoordinator, MetadataRequest
+from kafka_coordinator.share import Entry, Kept, ShareLeader, SharePartition
+from kafka_coordinator.share.leader import WAIT
+from kafka_coordinator.share.persister import ShareStates
+from kafka_coordinator.share.records import Lock
 from protocols.engine.exploration.rules import NodeRules
 from protocols.engine.nodes import Time, TimerName
 from protocols.node_state import Apart, NodeState, Shared
@@ -18,13 +25,13 @@ from protocols.node_state import Apart, NodeState, Shared
 class _Requests:
     """See `protocols.engine.exploration.rules.Numbering`."""
 
-    def outstanding(self, node: Consumer) -> Mapping[int, str]:
+    def outstanding(self, node: Consumer | ShareConsumer) -> Mapping[int, str]:
         return {number: each.to for number, each in node.state.requests.in_flight.items()}
 
-    def restart(self, node: Consumer, number: int) -> None:
+    def restart(self, node: Consumer | ShareConsumer, number: int) -> None:
         node.state.requests.correlation = number
 
-    def rename(self, node: Consumer, names: Mapping[int, int]) -> None:
+    def rename(self, node: Consumer | ShareConsumer, names: Mapping[int, int]) -> None:
         requests = node.state.requests
         requests.in_flight = {names.get(number, number): each for number, each in requests.in_flight.items()}
 
@@ -45,7 +52,24 @@ class _UnreadTopic(NodeState):
     partitions: Apart[Sequence[_Unread]]
 
 
+def _write_at_once(node: Broker) -> None:
+    """Share-partitions whose states nobody else reads, and which are kept as soon as they change."""
+    shares = node.shares
+    if shares is not None:
+        shares.states = _OwnStates(shares.states.kept)
+        shares.settings = replace(shares.settings, write_ms=0)
+
+
+@dataclass(slots=True, eq=False)
+class _OwnStates(ShareStates):
+    """As one leader has them: whatever the group's coordinator has initialized is there."""
+
+    def find(self, group: str, partition: Partition) -> Kept | None:
+        return self.kept.setdefault((group, partition), Kept(0))
+
+
 def _write_nothing(node: Any) -> None:
+    _write_at_once(node)
     node.coordinator.core.storage = _UnreadTopic([_Unread(1.0, 1)] * len(node.coordinator.core.leaders))
 
 
@@ -91,6 +115,7 @@ class _ReplicatedLog(NamedTuple):
 
 
 def _keep_newest(node: Any) -> None:
+    _write_at_once(node)
     core = node.coordinator.core
     logs = {partition: log for partition, log in enumerate(core.storage.partitions) if log.end}
     core.storage = _ReplicatedTopic(
@@ -99,16 +124,26 @@ def _keep_newest(node: Any) -> None:
     )
 
 
+class _Remains(NamedTuple):
+    """What is left of a broker."""
+
+    topic: Any
+    shares: ShareStates | None
+
+
 class _Storage:
     """See `protocols.engine.exploration.rules.Lasting`: the topic is the cluster's. One broker at a time writes to a
     partition, after it has been told what is there; so the longest log is the partition's."""
 
     def remains(self, node: Broker) -> Any:
-        return node.coordinator.core.storage.copy()
+        return _Remains(node.coordinator.core.storage.copy(), node.shares.states.copy() if node.shares else None)
 
     def take_over(self, node: Broker, name: str, remains: Mapping[str, Any]) -> None:
         own: Any = node.coordinator.core.storage
-        for topic in remains.values():
+        for left in remains.values():
+            topic: Any = left.topic
+            if node.shares is not None and left.shares is not None:
+                node.shares.states.catch_up(left.shares)
             for partition, end in topic.ends.items():
                 if end > own.ends.get(partition, 0):
                     own.ends[partition], own.newest[partition] = end, topic.newest[partition].copy()
@@ -125,9 +160,34 @@ def _forget_connections(node: Broker, timers: dict[TimerName, Time]) -> None:
                     is_alive = core.closes.get(parked.sender, 0) == parked.closes
                     setattr(member, name, parked._replace(closes=0 if is_alive else -1))
     core.closes = {}
+    if node.shares is not None:
+        _forget_counts(node.shares)
 
 
-def _forget_past(node: Consumer, timers: dict[TimerName, Time]) -> None:
+def _forget_counts(shares: ShareLeader) -> None:
+    """Of share-partitions: how many requests and locks there were, and locks that were given up."""
+    for request in shares.requests.values():
+        request.closes = 0 if shares.closes.get(request.sender, 0) == request.closes else -1
+    shares.closes = {}
+    shares.renumber()
+    for share in shares.shares.values():
+        _renumber_locks(share)
+
+
+def _renumber_locks(share: SharePartition) -> None:
+    pieces = [piece for batch in share.batches for piece in batch.pieces()]
+    held = sorted([(piece.entry.lock, piece.entry) for piece in pieces if piece.entry.lock is not None], key=_lock)
+    share.locks, share.locks_set = [], len(held)
+    for number, (lock, entry) in enumerate(held):
+        entry.lock = lock._replace(number=number)
+        share.locks.append(entry.lock)
+
+
+def _lock(held: tuple[Lock, Entry]) -> Lock:
+    return held[0]
+
+
+def _forget_past(node: Consumer | ShareConsumer, timers: dict[TimerName, Time]) -> None:
     """Deadlines of what is over; the timer of the requests, which the client moves only when it fires, stands where it
     is needed."""
     state = node.state
@@ -141,27 +201,28 @@ def _forget_past(node: Consumer, timers: dict[TimerName, Time]) -> None:
 
 
 def _housekeeping(timer: TimerName) -> bool:
-    return timer == METADATA or _is_expiry(timer)
+    return timer == METADATA or _is_expiry_or_wait(timer)
 
 
-def _is_expiry(timer: TimerName) -> bool:
-    return isinstance(timer, tuple) and timer[0] == "expiry"
+def _is_expiry_or_wait(timer: TimerName) -> bool:
+    """A share consumer's fetch whose wait ends without records is followed by the next one."""
+    return isinstance(timer, tuple) and timer[0] in ("expiry", WAIT)
 
 
 _RULES: Final = NodeRules(
-    numberings={Consumer: _Requests()},
-    clients=(Consumer,),
-    seen=lambda node: (type(node).__name__, isinstance(node, Consumer) and node.is_over),
-    answering=(Broker,),
+    numberings={Consumer: _Requests(), ShareConsumer: _Requests()},
+    clients=(Consumer, ShareConsumer),
+    seen=lambda node: (type(node).__name__, isinstance(node, Consumer | ShareConsumer) and node.is_over),
+    answering=(Broker, Persister),
     constant=(MetadataRequest, FindCoordinator),
     housekeeping=_housekeeping,
     adopt={Broker: _write_nothing},
-    forget={Broker: _forget_connections, Consumer: _forget_past},
+    forget={Broker: _forget_connections, Consumer: _forget_past, ShareConsumer: _forget_past},
     shares=shares,
 )
 
 _RULES_OF_LEADERS: Final = replace(
-    _RULES, adopt={Broker: _keep_newest}, lasting={Broker: _Storage()}, housekeeping=_is_expiry
+    _RULES, adopt={Broker: _keep_newest}, lasting={Broker: _Storage()}, housekeeping=_is_expiry_or_wait
 )
 
 

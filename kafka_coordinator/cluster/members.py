@@ -5,11 +5,12 @@ The settings of a variant stand under Kafka's own names: which are the brokers',
 
 from collections.abc import Iterable, Mapping
 from difflib import get_close_matches
-from typing import Final
+from typing import Final, TypeVar
 
 from kafka_coordinator.assign import STRATEGIES
 from kafka_coordinator.catalogue import CLASSIC as CLASSIC_PROTOCOL
 from kafka_coordinator.catalogue import CONSUMER as CONSUMER_PROTOCOL
+from kafka_coordinator.catalogue import SHARE as SHARE_PROTOCOL
 from kafka_coordinator.catalogue import of_protocol
 from kafka_coordinator.cluster import controller
 from kafka_coordinator.cluster.outages import PRODUCER
@@ -24,10 +25,14 @@ from kafka_coordinator.consumer.settings import (
     protocol_of,
 )
 from kafka_coordinator.consumer.settings import NAMES as CONSUMER
+from kafka_coordinator.consumer.share.settings import NAMES as SHARE_CONSUMER
+from kafka_coordinator.consumer.share.settings import ShareConsumerSettings
 from kafka_coordinator.coordinator.consumer_groups.patterns import BadPattern, compiled
 from kafka_coordinator.coordinator.settings import DEFAULTS as GROUP
 from kafka_coordinator.coordinator.settings import NAMES as COORDINATOR
 from kafka_coordinator.coordinator.settings import BrokerSettings, checked
+from kafka_coordinator.share.settings import NAMES as SHARE_PARTITIONS
+from kafka_coordinator.share.settings import OF_A_GROUP, of_a_group
 from protocols.errors import UserError
 from protocols.scenario.events import Configure, Join, Restart
 from protocols.scenario.events.members import started_as
@@ -42,31 +47,37 @@ class GroupConfigs:
 
     def __init__(self, scenario: Scenario, broker: BrokerSettings) -> None:
         self._broker = broker
-        self.now = self._beginning(scenario)
-        """Groups without settings of their own are not in it."""
-        later: Mapping[str, Mapping[str, int]] = self.now
+        self.now: Mapping[str, Mapping[str, int]] = {}
+        """Groups without settings of their own are in neither."""
+        self.shares: Mapping[str, Mapping[str, object]] = {}
+        """Those of share-partitions."""
+        for name, part in scenario.groups.items():
+            self._put(name, part.settings)
+        beginning = self.now, self.shares
         for event in scenario.events:
             if isinstance(event, Configure):
-                later = self._after(later, event)
+                self.set(event)
+        self.now, self.shares = beginning
 
-    def set(self, event: Configure) -> Mapping[str, Mapping[str, int]]:
-        """All settings from this event on."""
-        self.now = self._after(self.now, event)
-        return self.now
-
-    def _beginning(self, scenario: Scenario) -> Mapping[str, Mapping[str, int]]:
-        given = {name: _there(part.settings) for name, part in scenario.groups.items()}
-        return {name: checked(settings, self._broker, f"group {name}") for name, settings in given.items() if settings}
-
-    def _after(self, before: Mapping[str, Mapping[str, int]], event: Configure) -> Mapping[str, Mapping[str, int]]:
+    def set(self, event: Configure) -> None:
+        """The settings from this event on."""
         name = event.configure
-        settings = checked(_there({**before.get(name, {}), **event.settings}), self._broker, f"group {name}")
-        others = {group: each for group, each in before.items() if group != name}
-        return {**others, name: settings} if settings else others
+        self._put(name, {**self.now.get(name, {}), **self.shares.get(name, {}), **event.settings})
+
+    def _put(self, name: str, given: Mapping[str, object]) -> None:
+        there, where = {key: value for key, value in given.items() if value is not None}, f"group {name}"
+        of_shares = of_a_group(there, where)
+        own = checked({key: value for key, value in there.items() if key not in of_shares}, self._broker, where)
+        self.now = _with(self.now, name, own)
+        self.shares = _with(self.shares, name, of_shares)
 
 
-def _there(given: Mapping[str, object]) -> dict[str, object]:
-    return {name: value for name, value in given.items() if value is not None}
+V = TypeVar("V")
+
+
+def _with(before: Mapping[str, Mapping[str, V]], name: str, own: Mapping[str, V]) -> Mapping[str, Mapping[str, V]]:
+    others = {group: each for group, each in before.items() if group != name}
+    return {**others, name: own} if own else others
 
 
 INSTANCE_ID: Final = "group.instance.id"
@@ -83,20 +94,24 @@ OF_MEMBERS: Final = (INSTANCE_ID, RACK)
 
 
 class SettingsByRole:
-    """Settings of one variant, parted into those of consumers, producers (``producer.acks``), coordinator and
-    controller.
+    """Settings of one variant, parted into those of consumers, producers (``producer.acks``), coordinator, controller
+    and, where it ``shares`` records, of share-partitions.
 
     Raises `UserError` for a name that Kafka does not have (or the model does not know).
     """
 
-    def __init__(self, given: Mapping[str, object], where: str) -> None:
+    def __init__(self, given: Mapping[str, object], where: str, *, shares: bool = False) -> None:
+        consumers = SHARE_CONSUMER if shares else CONSUMER
         self.consumer: dict[str, object] = {}
+        self.share: dict[str, object] = {}
         self.coordinator: dict[str, object] = {}
         self.controller: dict[str, object] = {}
         self.producer: dict[str, object] = {}
         for name, value in given.items():
-            if name in CONSUMER:
+            if name in consumers:
                 self.consumer[name] = value
+            elif shares and name in SHARE_PARTITIONS:
+                self.share[name] = value
             elif name in COORDINATOR:
                 self.coordinator[name] = value
             elif name in controller.NAMES:
@@ -104,7 +119,9 @@ class SettingsByRole:
             elif name.removeprefix(OF_PRODUCERS) in PRODUCER and name.startswith(OF_PRODUCERS):
                 self.producer[name.removeprefix(OF_PRODUCERS)] = value
             else:
-                known = *CONSUMER, *COORDINATOR, *controller.NAMES, *(f"{OF_PRODUCERS}{each}" for each in PRODUCER)
+                of_producers = [f"{OF_PRODUCERS}{each}" for each in PRODUCER]
+                of_shares = SHARE_PARTITIONS if shares else ()
+                known = *consumers, *of_shares, *COORDINATOR, *controller.NAMES, *of_producers
                 raise UserError(f"{where}: {_unknown(name, known)}")
 
 
@@ -113,22 +130,24 @@ def producer_settings() -> frozenset[str]:
 
 
 def group_settings() -> frozenset[str]:
-    return frozenset(GROUP)
+    return frozenset((*GROUP, *OF_A_GROUP))
 
 
 def member_settings() -> frozenset[str]:
-    return frozenset((*CONSUMER, *OF_MEMBERS))
+    return frozenset((*CONSUMER, *SHARE_CONSUMER, *OF_MEMBERS))
 
 
 def check_member_settings(given: Mapping[str, object], where: str) -> None:
     """Raises `UserError` for a name that is no setting of a consumer."""
     for name in given:
-        if name not in CONSUMER and name not in OF_MEMBERS:
+        if name not in CONSUMER and name not in SHARE_CONSUMER and name not in OF_MEMBERS:
             raise UserError(f"{where}: {_unknown(name, (*CONSUMER, *OF_MEMBERS))}")
 
 
 def protocol_of_variant(strategy: str, given: Mapping[str, object], where: str) -> str:
     """The group protocol of a variant, which its strategy says. Raises `UserError` for a setting that says another."""
+    if strategy == SHARE_PROTOCOL:
+        return SHARE_PROTOCOL
     protocol = CONSUMER_PROTOCOL if in_the_broker(strategy) else CLASSIC_PROTOCOL
     said = _protocol(given, where)
     if said not in (None, protocol):
@@ -187,6 +206,21 @@ def _unknown(name: str, names: tuple[str, ...]) -> str:
     return f"unknown setting {name!r} of Kafka, {expected}"
 
 
+def _check_share_member(member: str, part: MemberPart) -> None:
+    """Raises `UserError` for what a share consumer cannot be."""
+    static = part.settings.get(INSTANCE_ID, part.instance_id)
+    chosen = part.strategy or part.settings.get(STRATEGY) or part.settings.get(REMOTE_ASSIGNOR)
+    problem = None
+    if static is not None:
+        problem = f"{INSTANCE_ID} {static}: share groups have no static members"
+    elif chosen is not None:
+        problem = f"strategy {chosen}: a share group has the broker's assignor, simple, and no member names one"
+    elif part.pattern is not None:
+        problem = f"pattern {part.pattern}: a share consumer subscribes to topics by name"
+    if problem is not None:
+        raise UserError(f"member {member}: {problem}; expected none under kafka:{SHARE_PROTOCOL}")
+
+
 class Members:
     """What every member is, or was last. Everything is checked when it is made, also what events will change.
 
@@ -235,6 +269,8 @@ class Members:
 
     def config(self, group: str, member: str, part: MemberPart, load: Load) -> ConsumerConfig:
         """What its consumer is started with. Raises `UserError`."""
+        if self._protocol == SHARE_PROTOCOL:
+            _check_share_member(member, part)
         settings = self._consumer_settings(member, part)
         of_broker = part.resolved_by == "broker" and not settings.is_classic
         if of_broker and part.pattern is not None:
@@ -264,7 +300,11 @@ class Members:
         if consumer_settings is None:
             where = f"member {member}"
             check_member_settings(part.settings, where)
-            given = {name: value for name, value in part.settings.items() if name not in OF_MEMBERS}
+            if self._protocol == SHARE_PROTOCOL:
+                own = {name: value for name, value in part.settings.items() if name in SHARE_CONSUMER}
+                consumer_settings = self._made[key] = ShareConsumerSettings.of({**self._settings, **own})
+                return consumer_settings
+            given = {name: value for name, value in part.settings.items() if name in CONSUMER}
             protocol = protocol_of_member(part.strategy, given, self._protocol, where)
             of_variant = self._settings
             if protocol != self._protocol:

@@ -11,7 +11,7 @@ In Kafka what the user's thread does between two calls of `KafkaConsumer.poll`, 
 from collections.abc import Callable, Mapping
 from typing import Final
 
-from kafka_coordinator.consumer import callbacks, commands, joining, leaving, lookup, positions, states
+from kafka_coordinator.consumer import callbacks, commands, joining, leaving, lookup, polling, positions, states
 from kafka_coordinator.consumer import callbacks as join_complete
 from kafka_coordinator.consumer.kip848 import membership as kip848
 from kafka_coordinator.consumer.kip848 import reconciliation
@@ -25,7 +25,7 @@ from protocols.load import Reading
 def begin_poll(c: ConsumerState, now: Time, command: commands.BeginPoll, out: Outbox) -> None:
     if not c.user.closing:
         c.user.away = False
-        out.cancel_timer(states.POLL)
+        polling.in_time(c, out)
 
 
 def end_poll(c: ConsumerState, now: Time, command: commands.EndPoll, out: Outbox) -> None:
@@ -93,7 +93,7 @@ def returned(c: ConsumerState, now: Time, command: commands.ListenerReturned, ou
     if called is None:
         return
     if not c.user.away:
-        out.cancel_timer(states.POLL)
+        polling.in_time(c, out)
     if called.then:
         _THEN[called.then](c, now, called, out)
 

@@ -84,6 +84,8 @@ class Consumer(NodeState):
             return
         else:
             in_poll(c, now, message, waiting.about, out)
+        if c.kip848 is not None:
+            kip848_membership.oversleep(c, now, out)
         self._settle(now, out)
 
     def timeout(self, now: Time, timer: TimerName, out: Outbox) -> None:
@@ -209,6 +211,8 @@ def _commit_again(c: ConsumerState, now: Time, out: Outbox) -> None:
 def _resume(c: ConsumerState, now: Time, out: Outbox) -> None:
     c.user.resume_at = None
     c.user.polled_at = now
+    if c.kip848 is not None and c.kip848.overslept:
+        polling.in_time(c, out)
 
 
 def _poll_expired(c: ConsumerState, now: Time, out: Outbox) -> None:
@@ -218,7 +222,15 @@ def _poll_expired(c: ConsumerState, now: Time, out: Outbox) -> None:
     if c.kip848 is None:
         membership.poll_expired(c, now, out)
     else:
-        kip848_membership.poll_expired(c, now, membership.busy_with(c, now), out)
+        kip848_membership.poll_expired(c, now, out)
+
+
+def _heartbeat_due(c: ConsumerState, now: Time, out: Outbox) -> None:
+    if c.kip848 is None:
+        heartbeats.due(c, now, out)
+    else:
+        kip848_heartbeats.due(c, now, out)
+        kip848_membership.oversleep(c, now, out)
 
 
 def _rejoin(c: ConsumerState, now: Time, out: Outbox) -> None:
@@ -236,7 +248,7 @@ _DUE: Final[Mapping[TimerName, Callable[[ConsumerState, Time, Outbox], None]]] =
     states.REQUESTS: connections.overdue,
     states.LOOKUP: lookup.retry,
     states.METADATA: lambda c, now, out: metadata.refresh(c, now, out),
-    states.HEARTBEAT: lambda c, now, out: (heartbeats if c.kip848 is None else kip848_heartbeats).due(c, now, out),
+    states.HEARTBEAT: _heartbeat_due,
     states.POLL: _poll_expired,
     states.RESUME: _resume,
     states.SHARE: lambda c, now, out: reading.share_anew(c, now, out),

@@ -34,7 +34,10 @@ def _subscribe(c: ConsumerState, now: Time, command: commands.Subscribe, out: Ou
         leaving.unsubscribe(c, now, out)
         return
     if command.pattern is None:
+        reading.advance(c, now, out)
         c.subscription.topics = command.topics
+        c.subscription.pending_revocation = reading.unsubscribed(c)
+        reading.resume(c, now, out)
     else:
         c.metadata.has_news = True
     if c.kip848 is not None:
@@ -77,7 +80,7 @@ def _take_for(c: ConsumerState, now: Time, command: commands.TakeFor, out: Outbo
         out.cancel_timer(states.RESUME)
     out.cancel_timer(states.SHARE)
     if not c.user.away:
-        out.cancel_timer(states.POLL)
+        polling.in_time(c, out)
     reading.resume(c, now, out)
 
 

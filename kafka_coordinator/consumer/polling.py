@@ -62,9 +62,16 @@ def skip(c: ConsumerState, now: Time, out: Outbox) -> None:
     go_on(c, now, out)
 
 
+def in_time(c: ConsumerState, out: Outbox) -> None:
+    """The user's loop is in poll() again: nobody waits for that any more."""
+    out.cancel_timer(states.POLL)
+    if c.kip848 is not None:
+        c.kip848.overslept = False
+
+
 def go_on(c: ConsumerState, now: Time, out: Outbox) -> None:
     c.user.away = False
-    out.cancel_timer(states.POLL)
+    in_time(c, out)
     # What this poll gives up before it returns records is not read any more.
     if c.kip848 is not None:
         if not c.kip848.releases:

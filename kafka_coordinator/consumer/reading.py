@@ -50,6 +50,14 @@ def is_still(c: ConsumerState) -> bool:
     return c.subscription.paused or c.user.frozen or c.user.away or c.config.by_hand or not c.load.writes
 
 
+def unsubscribed(c: ConsumerState) -> frozenset[Partition]:
+    """What the member owns of topics that are not in its list any more: the client does not fetch it, from the call of
+    subscribe() on (in Kafka ``SubscriptionState.isFetchableAndSubscribed``; clients before 4.0 did)."""
+    if c.config.pattern is not None or c.config.broker_pattern is not None:
+        return frozenset()
+    return frozenset([each for each in c.subscription.owned if each[0] not in c.subscription.topics])
+
+
 def with_leader(c: ConsumerState) -> dict[Partition, Reading]:
     """The positions that can advance: of partitions that have a leader and will not be revoked."""
     positions, leaderless, pending = c.subscription.positions, c.load.leaderless, c.subscription.pending_revocation

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, fields
 from functools import lru_cache
 from types import MappingProxyType
-from typing import Final, NamedTuple
+from typing import ClassVar, Final, NamedTuple
 
 from kafka_coordinator.assignors.inputs import Partition
 from kafka_coordinator.catalogue import CATALOGUE, CLASSIC, CONSUMER, of_protocol
@@ -28,6 +28,9 @@ COOPERATIVE_ASSIGNORS: Final = frozenset(record.name for record in CATALOGUE if 
 @dataclass(frozen=True, slots=True)
 class ConsumerSettings:
     """Times are milliseconds. `of` makes one from Kafka's names; each field's name is Kafka's with ``_`` for ``.``."""
+
+    shares: ClassVar[bool] = False
+    """Whether it is a share consumer's (`kafka_coordinator.consumer.share.settings`)."""
 
     group_protocol: str = CLASSIC
     """``classic`` or ``consumer`` (KIP-848)."""

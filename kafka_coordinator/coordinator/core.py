@@ -2,15 +2,24 @@
 written to the log about a classic group, and when it begins and ends to exist (spec 1.3).
 
 In Kafka the fields of `GroupMetadataManager` and `OffsetMetadataManager`, `GroupCoordinatorRecordHelpers`.
+
+Why state and rules are apart: joining, syncing, heartbeats, offsets and expiry all change the same groups, and each is
+easier to compare with the spec as a file of functions than as a part of one class of thousands of lines. A state
+without behaviour can also be copied and compared field by field, which the explorer does millions of times.
+
+Why the log is part of it: a broker that takes the coordinator over knows a group only by what was written to
+``__consumer_offsets``. A rule that changes a group therefore writes the record in the same place, and what is never
+written (joins that wait, session timers) is lost with the leader, as in Kafka.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import NamedTuple, Protocol
 
 from kafka_coordinator.assignors.inputs import Partition, queue_of
 from kafka_coordinator.coordinator import states
 from kafka_coordinator.coordinator.consumer_groups.group import ConsumerGroup
+from kafka_coordinator.coordinator.consumer_groups.subscribed import SubscribedTopics
 from kafka_coordinator.coordinator.group import Group, Parked, session_timer
 from kafka_coordinator.coordinator.log import (
     CommittedOffset,
@@ -27,10 +36,11 @@ from kafka_coordinator.coordinator.log import (
     offsets_partition,
 )
 from kafka_coordinator.coordinator.settings import BrokerSettings
+from kafka_coordinator.coordinator.share_groups.group import Asked, ShareGroup
 from kafka_coordinator.errors import COORDINATOR_LOAD_IN_PROGRESS, NONE, NOT_COORDINATOR
 from kafka_coordinator.messages import OffsetCommit, Opaque
 from protocols.engine.nodes import Message, Outbox, Time
-from protocols.java import Queue, sort_queues
+from protocols.java import Queue, sort_queues, sorted_pairs
 from protocols.load import quickly_made
 from protocols.node_state import Apart, Emptied, NodeState
 from protocols.state_machine import ALWAYS
@@ -71,7 +81,11 @@ class Core(NodeState):
     groups: dict[str, Group] = field(default_factory=dict)
     """The classic groups of all partitions that this broker leads and has loaded."""
     consumer_groups: dict[str, ConsumerGroup] = field(default_factory=dict)
-    """The groups of the consumer protocol; an id is that of one group, of either kind."""
+    """The groups of the consumer protocol; an id is that of one group, of whatever kind."""
+    share_groups: dict[str, ShareGroup] = field(default_factory=dict)
+    share_calls: dict[int, Asked] = field(default_factory=dict)
+    """What the persister of share-partitions has been asked and has not answered, by number."""
+    share_calls_made: int = 0
     forgotten: dict[str, ConsumerGroup] = field(default_factory=dict)
     """Emptied groups of the consumer protocol that made room for a classic one which never came to be. The log still
     has them; what only reads sees them until the next write (spec 10)."""
@@ -89,6 +103,7 @@ class Core(NodeState):
     image_of_new_topics: int = 0
     """How often this broker has been told of the topics, and when last of one that is new."""
     queues: Apart[Mapping[str, tuple[Queue, ...]]] = field(default_factory=dict)
+    _subscriptions: Apart[Emptied[dict[tuple[str, ...], SubscribedTopics]]] = field(default_factory=dict)
     _known: Apart[Emptied[dict[Opaque, tuple[Queue, ...]]]] = field(default_factory=dict)
 
     def partition_of(self, group_id: str) -> int:
@@ -101,6 +116,16 @@ class Core(NodeState):
         if self.leaders[partition] != self.name:
             return NOT_COORDINATOR
         return COORDINATOR_LOAD_IN_PROGRESS if partition in self.loading else NONE
+
+    def is_group(self, group_id: str) -> bool:
+        """Whether there is a group of this id, of whatever kind."""
+        return group_id in self.groups or group_id in self.consumer_groups or group_id in self.share_groups
+
+    def ask_persister(self, asked: Asked) -> int:
+        """The number of a call to the persister of share-partitions, whose answer names it."""
+        self.share_calls_made += 1
+        self.share_calls[self.share_calls_made] = asked
+        return self.share_calls_made
 
     def log(self, partition: int) -> PartitionLog:
         return self.storage.partitions[partition]
@@ -149,13 +174,19 @@ class Core(NodeState):
         queues = self.queues.get(topic, ())
         return queues[number] if 0 <= number < len(queues) else queue_of(partition)
 
+    def sorted_queues(self, partitions: Iterable[Partition]) -> tuple[Queue, ...]:
+        """The queues of these partitions, in the systems' order."""
+        if not self.queues:
+            return tuple(map(queue_of, sorted_pairs(partitions)))
+        return sort_queues(map(self.queue, partitions))
+
     def queues_of(self, assignment: Opaque) -> tuple[Queue, ...]:
         """The queues of an assignment, sorted; none if it is not a tuple of partitions."""
         if not assignment or not isinstance(assignment, tuple):
             return ()
         known = self._known.get(assignment)
         if known is None:
-            known = self._known[assignment] = sort_queues({self.queue(partition) for partition in assignment})
+            known = self._known[assignment] = self.sorted_queues(set(assignment))
             if len(self._known) > _MOST_KNOWN:
                 self._known = {}
         return known
@@ -164,20 +195,34 @@ class Core(NodeState):
         self.queues = queues
         self._known = {}
 
+    def set_topics(self, topics: Mapping[str, int], racks: Mapping[str, Racks], ids: Mapping[str, int]) -> None:
+        self.topics, self.racks, self.topic_ids = topics, racks, ids
+        self._subscriptions = {}
+
+    def subscription(self, named: tuple[str, ...]) -> SubscribedTopics:
+        """What this broker knows of these topics, which are in Java's order."""
+        known = self._subscriptions.get(named)
+        if known is None:
+            if len(self._subscriptions) >= _MOST_SUBSCRIPTIONS:
+                del self._subscriptions[next(iter(self._subscriptions))]
+            known = SubscribedTopics(named, self.partition_counts, self.topic_ids, self.racks)
+            self._subscriptions[named] = known
+        return known
+
     def hosts(self, group_id: str) -> list[str]:
         classic, other = self.groups.get(group_id), self.consumer_groups.get(group_id)
+        share = self.share_groups.get(group_id)
         found = [member.host for member in classic.members.values()] if classic else []
+        found += [member.host for member in share.members.values()] if share else []
         return found + ([member.profile.host for member in other.members.values()] if other else [])
 
     @property
     def partition_counts(self) -> Mapping[str, int]:
         return self.topics or {}
 
-    def described(self, topic: str) -> tuple[int, int, Racks]:
-        """All that a group's metadata hash depends on: the topic's id, its partitions, their racks."""
-        return self.topic_ids.get(topic, 0), self.partition_counts[topic], self.racks.get(topic, ())
 
-
+_MOST_SUBSCRIPTIONS = 64
+"""Subscriptions of which is kept what follows from them."""
 _MOST_KNOWN = 4096
 """Assignments whose queues are remembered at once."""
 

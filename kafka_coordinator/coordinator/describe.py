@@ -20,6 +20,7 @@ from protocols.java import sorted_as_java
 
 CLASSIC = "Classic"
 CONSUMER = "Consumer"
+SHARE = "Share"
 """The types of groups."""
 
 GROUP_ID_NOT_FOUND_SINCE = 6
@@ -64,9 +65,11 @@ def list_groups(core: Core, now: Time, sender: str, request: messages.ListGroups
     wanted = {state.lower() for state in request.states}
     types = {kind.lower() for kind in request.types}
     groups = []
-    for group_id in sorted_as_java({*core.groups, *core.consumer_groups, *core.forgotten}):
+    for group_id in sorted_as_java({*core.groups, *core.consumer_groups, *core.share_groups, *core.forgotten}):
         classic, other = core.groups.get(group_id), core.readable(group_id)
-        if other is not None:
+        if (share := core.share_groups.get(group_id)) is not None:
+            listed = (group_id, SHARE.lower(), share.state, SHARE)
+        elif other is not None:
             listed = (group_id, messages.CONSUMER_PROTOCOL_TYPE, other.state, CONSUMER)
         elif classic is None:
             continue

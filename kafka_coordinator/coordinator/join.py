@@ -2,6 +2,13 @@
 
 In Kafka `GroupMetadataManager.classicGroupJoin`, `classicGroupJoinNewMember` and
 `updateStaticMemberThenRebalanceOrCompleteJoin`; before 4.0 `GroupCoordinator.handleJoinGroup`.
+
+Why an answer comes late: a generation has a fixed list of members, so the coordinator holds each JoinGroup until every
+member that it knows has asked again, or has used up its rebalance timeout (`rebalance`).
+
+Why a client is first given an id (KIP-394): a client that gave up waiting and asked again without an id would leave a
+member behind that nobody is, and the next rebalance would wait for it. Why a static member takes the place of the one
+with its instance id: it is the same application after a restart, and its partitions need not move (KIP-345).
 """
 
 from kafka_coordinator import errors

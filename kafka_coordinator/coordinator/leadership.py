@@ -19,6 +19,7 @@ from kafka_coordinator.coordinator.group import Group, Member, session_timer
 from kafka_coordinator.coordinator.log import CommittedOffset, GroupKey, GroupValue, Key, OffsetKey, Value
 from kafka_coordinator.coordinator.rebalance import Cause, join_timer, prepare, restart_session, sync_timer
 from kafka_coordinator.coordinator.refusals import join_refused, sync_refused
+from kafka_coordinator.coordinator.share_groups import storing as share_groups
 from kafka_coordinator.errors import NOT_COORDINATOR
 from protocols.engine.nodes import Outbox, Time
 from protocols.state_machine import ALWAYS
@@ -54,6 +55,7 @@ def loaded(core: Core, partition: int, now: Time, out: Outbox) -> None:
     classic, others = _replayed(core, partition, latest)
     for other in others:
         take_over_group(core, other, now, out)
+    share_groups.take_over(core, partition, latest, now, out)
     for group in classic:
         core.groups[group.id] = group
         guard = states.WITH_MEMBERS if group.members else states.WITHOUT_MEMBERS
@@ -88,6 +90,7 @@ def resign(core: Core, partition: int, now: Time, out: Outbox) -> None:
                 core.answer(member.sync, sync_refused(member.sync.correlation, NOT_COORDINATOR), out)
         del core.groups[group.id]
     resign_consumer_groups(core, partition, out)
+    share_groups.resign(core, partition, out)
     transactional_offsets.resign(core, partition)
 
 
@@ -99,6 +102,10 @@ def _replayed(core: Core, partition: int, latest: Mapping[Key, Value]) -> tuple[
     """The groups as the log of a partition has them: the classic ones, and those of the consumer protocol."""
     groups: dict[str, Group] = {}
     others = replayed(core, partition, latest)
+    for key, value in latest.items():
+        # An emptied group that was forgotten without a tombstone, and has become a classic one.
+        if isinstance(key, GroupKey) and isinstance(value, GroupValue):
+            others.pop(key.group, None)
     for key, value in latest.items():
         if isinstance(key, OffsetKey) and isinstance(value, CommittedOffset):
             if key.group in others:

@@ -49,11 +49,23 @@ from kafka_coordinator.coordinator.offsets import (
     replicate,
 )
 from kafka_coordinator.coordinator.rebalance import join_timed_out
-from kafka_coordinator.coordinator.refusals import REFUSE
+from kafka_coordinator.coordinator.refusals import REFUSE, join_refused
 from kafka_coordinator.coordinator.sessions import enforce, heartbeat, leave, session_timed_out
 from kafka_coordinator.coordinator.settings import BrokerSettings
+from kafka_coordinator.coordinator.share_groups import administration as share_groups
+from kafka_coordinator.coordinator.share_groups import initializing as share_states
+from kafka_coordinator.coordinator.share_groups import messages as share_messages
+from kafka_coordinator.coordinator.share_groups import states as share_groups_states
+from kafka_coordinator.coordinator.share_groups.heartbeat import fence as fence_share_member
+from kafka_coordinator.coordinator.share_groups.heartbeat import share_heartbeat
 from kafka_coordinator.coordinator.sync import sync, sync_timed_out
-from kafka_coordinator.errors import COORDINATOR_NOT_AVAILABLE, INVALID_GROUP_ID, NONE
+from kafka_coordinator.errors import (
+    COORDINATOR_NOT_AVAILABLE,
+    GROUP_ID_NOT_FOUND,
+    INCONSISTENT_GROUP_PROTOCOL,
+    INVALID_GROUP_ID,
+    NONE,
+)
 from protocols.engine.nodes import Message, Outbox, Time, TimerName
 from protocols.node_state import NodeState
 
@@ -72,6 +84,10 @@ _OF_A_GROUP: Mapping[type[Message], Handler] = {
     messages.DeleteGroup: delete,
     messages.ConsumerGroupHeartbeat: consumer_heartbeat,
     messages.ConsumerGroupDescribe: describe_consumer_group,
+    share_messages.ShareGroupHeartbeat: share_heartbeat,
+    share_messages.ShareGroupDescribe: share_groups.describe_share_group,
+    share_messages.AlterShareGroupOffsets: share_groups.alter_offsets,
+    share_messages.DeleteShareGroupOffsets: share_groups.delete_offsets,
 }
 """Requests that only the group's coordinator answers."""
 
@@ -90,6 +106,22 @@ _OF_A_CONSUMER_GROUP: Mapping[type[Message], Callable[[Core, ConsumerGroup, Time
 }
 """The same requests about a group of the consumer protocol; those that are not here do not mind what kind it is."""
 
+_OF_A_SHARE_GROUP: Mapping[type[Message], Callable[[Core, Time, str, Any, Outbox], None]] = {
+    messages.JoinGroup: lambda core, now, sender, request, out: out.send(
+        sender, join_refused(request.correlation, INCONSISTENT_GROUP_PROTOCOL, request.member_id)
+    ),
+    messages.OffsetCommit: lambda core, now, sender, request, out: out.send(
+        sender, REFUSE[type(request)](request, GROUP_ID_NOT_FOUND)
+    ),
+    messages.TxnOffsetCommit: lambda core, now, sender, request, out: out.send(
+        sender, REFUSE[type(request)](request, GROUP_ID_NOT_FOUND)
+    ),
+    messages.DeleteGroup: lambda core, now, sender, request, out: share_groups.delete(
+        core, core.share_groups[request.group], now, sender, request, out
+    ),
+}
+"""Requests that a share group refuses, or answers in its own way; to others of other kinds of group there is none."""
+
 _READS = frozenset((messages.OffsetFetch, messages.DescribeGroup, messages.ConsumerGroupDescribe))
 """Requests that see what has been written, not what is to be."""
 
@@ -105,22 +137,24 @@ def _set_topics(core: Core, now: Time, sender: str, command: Topics, out: Outbox
     before = core.topics or {}
     changed = _learn_topics(core, command)
     mark_stale(core, changed)
-    forget_topics(core, [topic for topic in before if topic not in command.partitions])
+    gone = [topic for topic in before if topic not in command.partitions]
+    forget_topics(core, gone)
+    share_states.forget_topics(core, gone, now)
 
 
 def _learn_topics(core: Core, command: Topics) -> list[str]:
     """Take the topics over; returns those that are new, changed or gone."""
     before = core.partition_counts, core.racks, core.topic_ids
-    core.topics, core.racks, core.topic_ids = command.partitions, command.racks, command.ids
+    core.set_topics(command.partitions, command.racks, command.ids)
     core.set_queues(command.queues)
     core.image += 1
     if command.partitions.keys() - before[0].keys():
         core.image_of_new_topics = core.image
     changed: set[str] = set()
-    for old, new in zip(before, (core.topics, core.racks, core.topic_ids), strict=True):
+    for old, new in zip(before, (command.partitions, core.racks, core.topic_ids), strict=True):
         if old is not new:
             changed.update([topic for topic, _ in old.items() ^ new.items()])
-    return [topic for topic in {**before[0], **core.topics} if topic in changed] if changed else []
+    return [topic for topic in {**before[0], **command.partitions} if topic in changed] if changed else []
 
 
 def _set_group_settings(core: Core, now: Time, sender: str, command: GroupSettings, out: Outbox) -> None:
@@ -137,6 +171,7 @@ _OF_ANY_BROKER: Mapping[type[Message], Handler] = {
     OffsetsDecided: complete,
     MarkerWritten: transactional_offsets.complete,
     RebalanceGroup: enforce,
+    share_messages.ShareStatesAnswer: share_groups.persister_answered,
 }
 """Requests and commands that every broker handles."""
 
@@ -144,6 +179,9 @@ _OF_ANY_BROKER: Mapping[type[Message], Handler] = {
 def _session(core: Core, now: Time, timer: TimerName, out: Outbox) -> None:
     if timer[1] in core.consumer_groups:
         timed_out(core, timer[1], timer[2], states.SESSION_EXPIRED, now, out)
+        return
+    if timer[1] in core.share_groups:
+        fence_share_member(core, core.share_groups[timer[1]], timer[2], share_groups_states.SESSION_EXPIRED, out)
         return
     session_timed_out(core, core.groups[timer[1]], timer[2], now, out)
 
@@ -214,7 +252,9 @@ class Coordinator(NodeState):
             elif kind in _OF_A_CONSUMER_GROUP:
                 _OF_A_CONSUMER_GROUP[kind](core, group, now, sender, message, out)
                 return
-        elif group_id not in core.groups:
+        elif group_id in core.share_groups and kind in _OF_A_SHARE_GROUP:
+            handle = _OF_A_SHARE_GROUP[kind]
+        elif not core.is_group(group_id):
             error = INVALID_GROUP_ID if group_id is None else core.refusal(group_id)
             if error != NONE:
                 out.send(sender, REFUSE[kind](message, error))

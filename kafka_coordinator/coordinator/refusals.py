@@ -13,7 +13,9 @@ from typing import Any
 from kafka_coordinator import messages
 from kafka_coordinator.assignors.inputs import NO_GENERATION
 from kafka_coordinator.coordinator.group import NO_BYTES, Group
+from kafka_coordinator.coordinator.share_groups import messages as share_messages
 from kafka_coordinator.errors import COORDINATOR_LOAD_IN_PROGRESS, FENCED_INSTANCE_ID, NONE, UNKNOWN_MEMBER_ID
+from kafka_coordinator.share import messages as leader_messages
 from protocols.engine.nodes import Message
 
 
@@ -70,6 +72,22 @@ REFUSE: Mapping[type[Message], Callable[[Any, str], Message]] = {
     ),
     messages.ConsumerGroupDescribe: lambda request, error: messages.ConsumerGroupDescribeAnswer(
         request.correlation, error, "", 0, 0, "", ()
+    ),
+    share_messages.ShareGroupHeartbeat: lambda request, error: share_messages.ShareGroupHeartbeatAnswer(
+        request.correlation, error, None, 0, 0, None
+    ),
+    share_messages.ShareGroupDescribe: lambda request, error: share_messages.ShareGroupDescribeAnswer(
+        request.correlation, error, "", 0, 0, "", ()
+    ),
+    share_messages.AlterShareGroupOffsets: lambda request, error: share_messages.AlterShareGroupOffsetsAnswer(
+        request.correlation, error, ()
+    ),
+    share_messages.DeleteShareGroupOffsets: lambda request, error: share_messages.DeleteShareGroupOffsetsAnswer(
+        request.correlation, error, ()
+    ),
+    leader_messages.ShareFetch: lambda request, error: leader_messages.ShareFetchAnswer(request.correlation, error),
+    leader_messages.ShareAcknowledge: lambda request, error: leader_messages.ShareAcknowledgeAnswer(
+        request.correlation, error
     ),
     messages.DeleteGroup: lambda request, error: messages.DeleteGroupAnswer(request.correlation, error),
 }

@@ -9,6 +9,7 @@ In Kafka `GroupConfig`, set with ``kafka-configs --entity-type groups``.
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, fields
+from itertools import pairwise
 from typing import Final
 
 from kafka_coordinator.assignors.uniform import SERVER_ASSIGNORS
@@ -60,6 +61,19 @@ class BrokerSettings:
     (``bidirectional``) or neither (``disabled``)."""
     group_consumer_regex_refresh_interval_ms: int = 600_000
     """When patterns are resolved anew though no topic has been created."""
+    group_share_session_timeout_ms: int = 45_000
+    group_share_min_session_timeout_ms: int = 45_000
+    group_share_max_session_timeout_ms: int = 60_000
+    group_share_heartbeat_interval_ms: int = 5_000
+    group_share_min_heartbeat_interval_ms: int = 5_000
+    group_share_max_heartbeat_interval_ms: int = 15_000
+    group_share_assignment_interval_ms: int = 1_000
+    group_share_min_assignment_interval_ms: int = 0
+    group_share_max_assignment_interval_ms: int = 15_000
+    group_share_max_size: int = 200
+    """Members of one share group, at least 1."""
+    group_share_initialize_retry_interval_ms: int = 30_000
+    """When the persister is asked again that has not answered; before 4.2 twice ``offsets.commit.timeout.ms``."""
     log_cleaner_min_cleanable_ratio: float = 0.5
     """Share of outdated records from which on a log is compacted, 0 to 1."""
     new_member_join_timeout_ms: int = field(default=300_000, metadata=_OWN)
@@ -100,6 +114,10 @@ _LEAST = {
     "group_consumer_session_timeout_ms": 1,
     "group_consumer_heartbeat_interval_ms": 1,
     "group_consumer_regex_refresh_interval_ms": 1,
+    "group_share_session_timeout_ms": 1,
+    "group_share_heartbeat_interval_ms": 1,
+    "group_share_max_size": 1,
+    "group_share_initialize_retry_interval_ms": 1,
 }
 POLICIES = ("bidirectional", "upgrade", "downgrade", "disabled")
 _LISTS: Mapping[str, Iterable[str]] = {
@@ -108,12 +126,12 @@ _LISTS: Mapping[str, Iterable[str]] = {
 }
 _ORDERED = (
     ("group.min.session.timeout.ms", "group.max.session.timeout.ms"),
-    ("group.consumer.min.session.timeout.ms", "group.consumer.session.timeout.ms"),
-    ("group.consumer.session.timeout.ms", "group.consumer.max.session.timeout.ms"),
-    ("group.consumer.min.heartbeat.interval.ms", "group.consumer.heartbeat.interval.ms"),
-    ("group.consumer.heartbeat.interval.ms", "group.consumer.max.heartbeat.interval.ms"),
-    ("group.consumer.min.assignment.interval.ms", "group.consumer.assignment.interval.ms"),
-    ("group.consumer.assignment.interval.ms", "group.consumer.max.assignment.interval.ms"),
+    *(
+        pair
+        for kind in ("consumer", "share")
+        for what in ("session.timeout.ms", "heartbeat.interval.ms", "assignment.interval.ms")
+        for pair in pairwise((f"group.{kind}.min.{what}", f"group.{kind}.{what}", f"group.{kind}.max.{what}"))
+    ),
 )
 """Of each two settings the first must not exceed the second."""
 
@@ -135,12 +153,11 @@ def _check_order(settings: BrokerSettings, where: str) -> None:
         least, most = getattr(settings, NAMES[low]), getattr(settings, NAMES[high])
         if least > most:
             raise UserError(f"{where}: {low} is {least}, expected at most {high}, which is {most}")
-    interval, session = settings.group_consumer_heartbeat_interval_ms, settings.group_consumer_session_timeout_ms
-    if interval >= session:
-        raise UserError(
-            f"{where}: group.consumer.heartbeat.interval.ms is {interval}, expected less than"
-            f" group.consumer.session.timeout.ms, which is {session}"
-        )
+    for kind in ("consumer", "share"):
+        names = f"group.{kind}.heartbeat.interval.ms", f"group.{kind}.session.timeout.ms"
+        interval, session = (getattr(settings, NAMES[name]) for name in names)
+        if interval >= session:
+            raise UserError(f"{where}: {names[0]} is {interval}, expected less than {names[1]}, which is {session}")
 
 
 def _checked(name: str, value: object, where: str) -> object:
@@ -173,11 +190,20 @@ def _checked_list(name: str, value: object, where: str) -> str:
 SESSION_TIMEOUT: Final = "consumer.session.timeout.ms"
 HEARTBEAT_INTERVAL: Final = "consumer.heartbeat.interval.ms"
 ASSIGNMENT_INTERVAL: Final = "consumer.assignment.interval.ms"
+SHARE_SESSION_TIMEOUT: Final = "share.session.timeout.ms"
+SHARE_HEARTBEAT_INTERVAL: Final = "share.heartbeat.interval.ms"
+SHARE_ASSIGNMENT_INTERVAL: Final = "share.assignment.interval.ms"
 
 DEFAULTS: Final[Mapping[str, int]] = {
-    SESSION_TIMEOUT: BrokerSettings().group_consumer_session_timeout_ms,
-    HEARTBEAT_INTERVAL: BrokerSettings().group_consumer_heartbeat_interval_ms,
-    ASSIGNMENT_INTERVAL: BrokerSettings().group_consumer_assignment_interval_ms,
+    name: getattr(BrokerSettings(), NAMES[f"group.{name}"])
+    for name in (
+        SESSION_TIMEOUT,
+        HEARTBEAT_INTERVAL,
+        ASSIGNMENT_INTERVAL,
+        SHARE_SESSION_TIMEOUT,
+        SHARE_HEARTBEAT_INTERVAL,
+        SHARE_ASSIGNMENT_INTERVAL,
+    )
 }
 """Name of a setting to what Kafka 4.1.0 takes it for where it checks settings that leave it out: Kafka's own default,
 also where the broker has another one. In use, the broker's counts."""
@@ -200,18 +226,19 @@ def checked(given: Mapping[str, object], broker: BrokerSettings, where: str) -> 
 
 
 def _check_bounds(found: Mapping[str, int], broker: BrokerSettings, where: str) -> None:
-    for name, least, most in (
-        (HEARTBEAT_INTERVAL, "group.consumer.min.heartbeat.interval.ms", "group.consumer.max.heartbeat.interval.ms"),
-        (SESSION_TIMEOUT, "group.consumer.min.session.timeout.ms", "group.consumer.max.session.timeout.ms"),
+    for interval, session in (
+        (HEARTBEAT_INTERVAL, SESSION_TIMEOUT),
+        (SHARE_HEARTBEAT_INTERVAL, SHARE_SESSION_TIMEOUT),
     ):
-        value = found.get(name, DEFAULTS[name])
-        said = f"{name} is {value}" + ("" if name in found else " by default")
-        for bound, words, is_kept in ((least, "least", int.__ge__), (most, "most", int.__le__)):
-            limit = getattr(broker, bound.replace(".", "_"))
-            if not is_kept(value, limit):
-                raise UserError(f"{where}: {said}, expected at {words} {bound}, which is {limit}")
-    session, interval = (found.get(name, DEFAULTS[name]) for name in (SESSION_TIMEOUT, HEARTBEAT_INTERVAL))
-    if session <= interval:
-        raise UserError(
-            f"{where}: {SESSION_TIMEOUT} is {session}, expected more than {HEARTBEAT_INTERVAL}, which is {interval}"
-        )
+        for name in (interval, session):
+            value = found.get(name, DEFAULTS[name])
+            kind, _, rest = name.partition(".")
+            said = f"{name} is {value}" + ("" if name in found else " by default")
+            for words, bound, is_kept in (("least", "min", int.__ge__), ("most", "max", int.__le__)):
+                limit_name = f"group.{kind}.{bound}.{rest}"
+                limit = getattr(broker, NAMES[limit_name])
+                if not is_kept(value, limit):
+                    raise UserError(f"{where}: {said}, expected at {words} {limit_name}, which is {limit}")
+        least, most = (found.get(name, DEFAULTS[name]) for name in (interval, session))
+        if most <= least:
+            raise UserError(f"{where}: {session} is {most}, expected more than {interval}, which is {least}")

@@ -3,11 +3,10 @@
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Final
 
+from kafka_coordinator.errors import INVALID_RECORD_STATE, INVALID_REQUEST
 from kafka_coordinator.share.partition import REJECTED, Change, SharePartition
 from kafka_coordinator.share.records import Batch, State
 
-INVALID_REQUEST: Final = "INVALID_REQUEST"
-INVALID_RECORD_STATE: Final = "INVALID_RECORD_STATE"
 ACKNOWLEDGED_AS: Final[Mapping[str, State]] = {
     "GAP": State.ARCHIVED,
     "ACCEPT": State.ACKNOWLEDGED,

@@ -1,5 +1,6 @@
 """Acquiring: what a member gets of the batches that were read from the log (spec share 4.4, 9)."""
 
+from bisect import bisect_right
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
@@ -8,6 +9,10 @@ from kafka_coordinator.share.records import Batch, Entry, Piece, State
 
 Read = Sequence[tuple[int, int]]
 """Batches of the log that were read, ``(first, last)`` in order."""
+
+
+def _begin(batch: tuple[int, int]) -> int:
+    return batch[0]
 
 
 class AcquisitionError(Exception):
@@ -142,7 +147,8 @@ class _Taking:
         to, most = last, self.most - self.taken
         if most < last - first + 1:
             wanted = first + most - 1
-            to = max(wanted, next((end for begin, end in reversed(self.read) if begin <= wanted), last))
+            at = bisect_right(self.read, wanted, key=_begin)
+            to = max(wanted, self.read[at - 1][1] if at else last)
             if share.gap_open or share.version.share_limit_is_strict:
                 to = min(to, last)
             if self.exactly and to > wanted:

@@ -16,7 +16,7 @@ from typing import Final, NamedTuple
 from kafka_coordinator.share.persister import NO_OFFSET, Kept, Write
 from kafka_coordinator.share.records import Batch, Batches, Entry, Known, Lock, Persisted, Piece, State
 from kafka_coordinator.versions import DEFAULT, Version
-from protocols.node_state import NodeState
+from protocols.node_state import Apart, NodeState
 
 REJECTED: Final = "client_reject"
 EXHAUSTED: Final = "delivery_count_exceeded"
@@ -93,8 +93,7 @@ class SharePartition(NodeState):
     locks: list[Lock] = field(default_factory=list)
     """A heap of locks that were set; one that nothing refers to any more has been given up."""
     locks_set: int = 0
-    woken: int = 0
-    """How often fetches that wait were told to try again."""
+    woken: Apart[int] = 0  # how often fetches that wait were told to try again
 
     def loaded(self, kept: Kept, reset_offset: int) -> Change:
         """Take over what the persister kept. ``reset_offset``: where the reset policy begins if it kept no start.
@@ -146,8 +145,12 @@ class SharePartition(NodeState):
         return self.end + 1
 
     def may_acquire(self) -> bool:
-        """Whether a fetch makes sense: something is available again, or there is room for new records."""
-        return self.next_fetch_offset() != self.end + 1 or self.in_flight < self.limits.max_record_locks
+        return self.to_fetch() is not None
+
+    def to_fetch(self) -> int | None:
+        """Where a fetch reads the log, if it makes sense: something is available again, or there is room for more."""
+        offset = self.next_fetch_offset()
+        return offset if offset != self.end + 1 or self.in_flight < self.limits.max_record_locks else None
 
     @property
     def in_flight(self) -> int:

@@ -2,9 +2,10 @@
 
 from bisect import insort
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import NamedTuple
 
+from kafka_coordinator.assignors.inputs import Partition
 from kafka_coordinator.share.records import Persisted
 from protocols.node_state import NodeState
 
@@ -29,12 +30,39 @@ class Kept(NodeState):
     start_offset: int = NO_OFFSET
     state_epoch: int = 0
     batches: tuple[Persisted, ...] = ()
+    writes: int = 0
+    """How often it was changed."""
 
     def take(self, write: Write, join_all: bool) -> None:
         """Merge what is written with what is there; ``join_all`` as in `combined`."""
+        self.writes += 1
         if write.start_offset != NO_OFFSET:
             self.start_offset = write.start_offset
         self.batches = combined(self.batches, write.batches, self.start_offset, join_all)
+
+
+@dataclass(slots=True, eq=False)
+class ShareStates(NodeState):
+    """What a cluster's share coordinators keep (``__share_group_state``): by group and partition, older and younger
+    than any leader. A write counts at once: the way to the share coordinator takes no time, and none of them fails."""
+
+    kept: dict[tuple[str, Partition], Kept] = field(default_factory=dict)
+
+    def initialize(self, group: str, partition: Partition, state_epoch: int, start_offset: int = NO_OFFSET) -> None:
+        """The group coordinator begins to give the partition to members; nothing else makes a state."""
+        self.kept[group, partition] = Kept(start_offset, state_epoch)
+
+    def find(self, group: str, partition: Partition) -> Kept | None:
+        return self.kept.get((group, partition))
+
+    def catch_up(self, other: "ShareStates") -> None:
+        """Take over what was changed there more often."""
+        for key, kept in other.kept.items():
+            if key not in self.kept or self.kept[key].writes < kept.writes:
+                self.kept[key] = kept.copy()
+
+    def delete(self, group: str, partition: Partition) -> None:
+        self.kept.pop((group, partition), None)
 
 
 def combined(

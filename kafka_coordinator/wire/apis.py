@@ -13,7 +13,15 @@ from kio.schema.index import api_key_map, schema_name_map
 from kio.static.protocol import Entity
 
 from kafka_coordinator.versions import VERSIONS
-from kafka_coordinator.wire import group_membership, group_offsets, group_views, lengths, requests
+from kafka_coordinator.wire import (
+    group_membership,
+    group_offsets,
+    group_views,
+    lengths,
+    requests,
+    share_groups,
+    share_records,
+)
 from kafka_coordinator.wire.requests import Request
 from kafka_coordinator.wire.state import Translation
 
@@ -33,6 +41,8 @@ _TRANSLATIONS: Final[Mapping[int, Translation]] = {
     **group_membership.TRANSLATIONS,
     **group_offsets.TRANSLATIONS,
     **group_views.TRANSLATIONS,
+    **share_groups.TRANSLATIONS,
+    **share_records.TRANSLATIONS,
 }
 _HIGHEST: Final[Mapping[int, Mapping[str, int]]] = {
     2: {"4.1": 10, "4.4": 11},
@@ -55,9 +65,13 @@ def _api(key: int, version: str) -> Api:
     return Api(key, words, (versions[0], highest), requests.TYPES.get(key), _TRANSLATIONS.get(key))
 
 
+_SINCE: Final[Mapping[int, str]] = dict.fromkeys((76, 77, 78, 79, 90, 91, 92), "4.2")
+"""API key to the version of Kafka since which it is served: before, share groups were a preview."""
+
 _KEYS: Final = sorted((*requests.TYPES, *_TRANSLATIONS))
 APIS_OF: Final[Mapping[str, Mapping[int, Api]]] = {
-    version: {key: _api(key, version) for key in _KEYS} for version in VERSIONS
+    version: {key: _api(key, version) for key in _KEYS if VERSIONS.holds(_SINCE.get(key, "4.1"), version)}
+    for version in VERSIONS
 }
 """Version of Kafka to API key to the API."""
 APIS: Final = APIS_OF[VERSIONS.newest.name]

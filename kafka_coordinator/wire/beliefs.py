@@ -46,7 +46,7 @@ from kafka_coordinator.wire.requests import Fetch
 from kafka_coordinator.wire.state import NO_ID, BrokerState
 from protocols.engine.nodes import Message
 from protocols.facts import Owns, Position
-from protocols.java import Queue, sort_queues
+from protocols.java import Queue, sorted_pairs
 
 Observe = Callable[[tuple[object, ...]], None]
 
@@ -230,7 +230,7 @@ class Beliefs:
         if now != belief.partitions:
             belief.partitions = now
             belief.reads &= now
-            queues = sort_queues([Queue(topic, "", number) for topic, number in now])
+            queues = tuple([Queue(topic, "", number) for topic, number in sorted_pairs(now)])
             observe(Owns(*key, queues, generation))
 
 

@@ -102,7 +102,7 @@ def _altered(
         if kind != CLIENT_METRICS:
             text = f"Default {_WORDS[kind]} resources are not allowed."
         raise RefusedError(ErrorCode.invalid_request, text)
-    _check_values(kind, values, broker, cluster.version)
+    check_values(kind, values, broker, cluster.version)
     if kind == TOPIC_CONFIG and name not in cluster.topics():
         raise RefusedError(ErrorCode.unknown_topic_or_partition, f"The topic '{name}' does not exist.")
     return values
@@ -174,7 +174,7 @@ def _check_logger(name: str, operation: int, version: Version) -> None:
         raise RefusedError(ErrorCode.invalid_request, "Removing the log level of the root logger is not allowed")
 
 
-def _check_values(kind: int, values: Mapping[str, str], broker: Mapping[str, str], version: Version) -> None:
+def check_values(kind: int, values: Mapping[str, str], broker: Mapping[str, str], version: Version) -> None:
     """Raises `RefusedError` for names and values that no such resource has."""
     known = known_configs(kind, version.name)
     for key in values:

@@ -18,10 +18,10 @@ from kafka_coordinator.wire.apis import APIS_OF, Api, codec
 from kafka_coordinator.wire.entities import Kind, response
 from kafka_coordinator.wire.lengths import after_tags, one_line
 from kafka_coordinator.wire.names import Names
-from kafka_coordinator.wire.requests import ApiVersions, AskedNothing, Work
+from kafka_coordinator.wire.requests import ApiVersions, AskedNothing, Work, answered
 from kafka_coordinator.wire.state import Asked, BrokerState, connection_of
 from kafka_coordinator.wire.writing import LONG, content, is_long, pieces
-from protocols.engine.connection import WireError, check_preface
+from protocols.engine.connection import LATER, WireError, check_preface
 from protocols.engine.nodes import Message
 
 LENGTH: Final = Struct(">i")
@@ -136,6 +136,7 @@ class KafkaConversation:
         self._connection = connection_of(state, peer)
         self._frames = Frames(state.settings.socket_request_max_bytes)
         self._pending: _Pending | None = None
+        self._reading: Generator[None, None, _Pending] | None = None
         self._number = 0
         self.client_id = ""
         """What the client called itself last."""
@@ -149,13 +150,21 @@ class KafkaConversation:
         self._frames.feed(data)
 
     def next(self) -> Message | None:
-        """The next message for the broker; None while one before it is to be answered, or none has come whole."""
+        """The next message for the broker, `LATER` where it takes long to read; None while one before it is to be
+        answered, or none has come whole."""
         pending = self._pending
         if pending is None:
-            frame = self._frames.next()
-            if frame is None:
-                return None
-            pending = self._pending = self._read(frame)
+            if self._reading is None:
+                frame = self._frames.next()
+                if frame is None:
+                    return None
+                self._reading = self._read(frame)
+            try:
+                next(self._reading)
+                return LATER
+            except StopIteration as done:
+                pending, self._reading = done.value, None
+            self._pending = pending
         elif pending.given == len(pending.messages):
             return None
         message = pending.messages[pending.given]
@@ -187,7 +196,7 @@ class KafkaConversation:
         if made is not None:
             yield from _framed(pending, written)
 
-    def _read(self, frame: bytes) -> _Pending:
+    def _read(self, frame: bytes) -> Generator[None, None, _Pending]:
         header = header_of(frame)
         api = APIS_OF[self._state.version].get(header.key)
         if api is None:
@@ -204,6 +213,8 @@ class KafkaConversation:
             asked = asked._replace(version=0)
             return _Pending(api, header.correlation, asked, None, [ApiVersions(first, 0, asked.client_id, None)])
         body = _body(api, header, frame)
+        if api.translation is not None and api.translation.prepare is not None:
+            yield from api.translation.prepare(body, asked)
         messages = _messages(api, asked, body)
         self._number += len(messages)
         return _Pending(api, header.correlation, asked, body, messages)
@@ -258,7 +269,8 @@ def _answer(pending: _Pending) -> Entity | Work | None:
         return body
     if isinstance(pending.messages[0], AskedNothing):
         answers = []
-    return api.translation.write(response(api.key, asked.version), pending.body, asked, answers)
+    made = api.translation.write(response(api.key, asked.version), pending.body, asked, answers)
+    return answered(pending.correlation, made).body if isinstance(made, Generator) else made
 
 
 def _framed(pending: _Pending, written: Sequence[bytes]) -> Sequence[bytes]:

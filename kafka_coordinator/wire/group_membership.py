@@ -1,6 +1,6 @@
 """Requests of a group's members on the wire: join, sync, heartbeat, leave, of either protocol."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from datetime import timedelta
 from functools import cache
 from typing import TYPE_CHECKING, Final
@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Final
 from kio.static.protocol import Entity
 
 from kafka_coordinator.assignors.inputs import Partition
+from kafka_coordinator.coordinator.consumer_groups.subscribed import hash_names
 from kafka_coordinator.coordinator.refusals import sync_refused
 from kafka_coordinator.errors import INCONSISTENT_GROUP_PROTOCOL, NONE
 from kafka_coordinator.messages import (
@@ -28,8 +29,9 @@ from kafka_coordinator.messages import (
 )
 from kafka_coordinator.wire.entities import Kind, code, has, make, part
 from kafka_coordinator.wire.opaque import assignment, by_topic, bytes_of, subscription, version_of
-from kafka_coordinator.wire.state import NO_ID, NO_THROTTLE, Asked, BrokerState, Translation, milliseconds
+from kafka_coordinator.wire.state import MANY, NO_ID, NO_THROTTLE, Asked, BrokerState, Translation, milliseconds
 from protocols.engine.nodes import Message
+from protocols.java import sorted_as_java
 
 if TYPE_CHECKING:
     from kio.schema.consumer_group_heartbeat.v1.request import ConsumerGroupHeartbeatRequest, TopicPartitions
@@ -180,6 +182,18 @@ def _write_leave(kind: Kind, body: "LeaveGroupRequest", asked: Asked, answers: S
     return make(kind, throttle_time=NO_THROTTLE, error_code=code(answer.error), members=members)
 
 
+def _prepare_consumer_heartbeat(body: "ConsumerGroupHeartbeatRequest", asked: Asked) -> Iterator[None]:
+    """What the coordinator will ask about the member's topics is computed before it is given the request, which it
+    handles as a whole."""
+    topics = body.subscribed_topic_names or ()
+    if len(topics) > MANY:
+        yield from hash_names(topics)
+        subscription = asked.state.broker.coordinator.core.subscription(tuple(sorted_as_java(set(topics))))
+        yield
+        subscription.in_order()
+        yield
+
+
 def _read_consumer_heartbeat(body: "ConsumerGroupHeartbeatRequest", asked: Asked) -> Sequence[Message]:
     member_id = body.member_id
     names = asked.names
@@ -230,11 +244,12 @@ def _write_consumer_heartbeat(
         member_id=answer.member_id,
         member_epoch=answer.member_epoch,
         heartbeat_interval=timedelta(milliseconds=answer.heartbeat_interval_ms),
-        assignment=None if answer.assignment is None else _with_ids(kind, answer.assignment, asked.state),
+        assignment=None if answer.assignment is None else assigned(kind, answer.assignment, asked.state),
     )
 
 
-def _with_ids(kind: Kind, partitions: tuple[Partition, ...], state: BrokerState) -> Entity:
+def assigned(kind: Kind, partitions: tuple[Partition, ...], state: BrokerState) -> Entity:
+    """The field ``assignment`` of an answer of this class."""
     ids = state.topic_ids
     item = part(kind, "assignment", "topic_partitions")
     topics = tuple(
@@ -248,6 +263,6 @@ TRANSLATIONS: Mapping[int, Translation] = {
     12: Translation(_read_heartbeat, _write_heartbeat),
     13: Translation(_read_leave, _write_leave),
     14: Translation(_read_sync, _write_sync),
-    68: Translation(_read_consumer_heartbeat, _write_consumer_heartbeat),
+    68: Translation(_read_consumer_heartbeat, _write_consumer_heartbeat, _prepare_consumer_heartbeat),
 }
 """API key to its translation."""

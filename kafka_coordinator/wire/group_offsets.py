@@ -23,6 +23,7 @@ from kafka_coordinator.messages import (
 )
 from kafka_coordinator.wire.entities import Kind, code, make, part
 from kafka_coordinator.wire.opaque import by_topic
+from kafka_coordinator.wire.requests import Piece, Rests
 from kafka_coordinator.wire.state import NO_ID, NO_THROTTLE, Asked, Translation
 from protocols.engine.nodes import Message
 
@@ -108,19 +109,21 @@ def _read_in_transaction(body: "TxnOffsetCommitRequest", asked: Asked) -> Sequen
 
 def _write_commit(
     kind: Kind, body: "OffsetCommitRequest", asked: Asked, answers: Sequence[OffsetCommitAnswer]
-) -> Entity:
+) -> Piece:
     return _errors(kind, body, asked, dict(answers[0].errors) if answers else {})
 
 
 def _errors(
     kind: Kind, body: "OffsetCommitRequest | OffsetDeleteRequest", asked: Asked, errors: Mapping[Partition, str]
-) -> Entity:
+) -> Piece:
     """The error of each partition of the request; first those about which the coordinator was not asked, and topics
     with such ones, as `OffsetCommitResponse.Builder.merge` puts them."""
     item, listed = part(kind, "topics", "partitions"), {}  # type: Kind, dict[object, tuple[Any, list[Any], list[Any]]]
     named = [(_name(topic, asked), one.partition_index) for topic in body.topics for one in topic.partitions]
-    is_merged = any(each not in errors for each in named)
+    is_merged, rests = any(each not in errors for each in named), Rests()
     for topic in body.topics:
+        if rests.due():
+            yield
         name = _name(topic, asked)
         missing = _error_of(topic, name, UNKNOWN_TOPIC_OR_PARTITION)
         key = getattr(topic, "topic_id", name) if is_merged else len(listed)
@@ -129,10 +132,11 @@ def _errors(
             error = errors.get((name, number))
             made = make(item, partition_index=number, error_code=code(error or missing))
             (first if error is None else then).append(made)
-    topics = [
-        _topic(part(kind, "topics"), topic, first + then)
-        for topic, first, then in sorted(listed.values(), key=lambda each: not each[1])
-    ]
+    topics = []
+    for topic, first, then in sorted(listed.values(), key=lambda each: not each[1]):
+        if rests.due():
+            yield
+        topics.append(_topic(part(kind, "topics"), topic, first + then))
     return make(kind, throttle_time=NO_THROTTLE, error_code=code(NONE), topics=tuple(topics))
 
 
@@ -232,11 +236,11 @@ def _read_delete(body: "OffsetDeleteRequest", asked: Asked) -> Sequence[Message]
 
 def _write_delete(
     kind: Kind, body: "OffsetDeleteRequest", asked: Asked, answers: Sequence[OffsetDeleteAnswer]
-) -> Entity:
+) -> Piece:
     (answer,) = answers
     if answer.error != NONE:
         return make(kind, throttle_time=NO_THROTTLE, error_code=code(answer.error), topics=())
-    return _errors(kind, body, asked, dict(answer.errors))
+    return (yield from _errors(kind, body, asked, dict(answer.errors)))
 
 
 TRANSLATIONS: Mapping[int, Translation] = {

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Final
 from kio.static.protocol import Entity
 
 from kafka_coordinator.assignors.inputs import Partition
+from kafka_coordinator.coordinator.share_groups.messages import ShareGroupDescribeAnswer
 from kafka_coordinator.errors import COORDINATOR_NOT_AVAILABLE, GROUP_ID_NOT_FOUND, INVALID_REQUEST, NONE
 from kafka_coordinator.messages import (
     ConsumerGroupDescribe,
@@ -99,11 +100,11 @@ def _text(error: str) -> str:
     return _TEXTS.get(error, error)
 
 
-def _group(
+def described_group(
     item: Kind,
     body: Entity,
     group: str,
-    answer: DescribeGroupAnswer | ConsumerGroupDescribeAnswer,
+    answer: DescribeGroupAnswer | ConsumerGroupDescribeAnswer | ShareGroupDescribeAnswer,
     why: str,
     **more: object,
 ) -> Entity:
@@ -130,9 +131,9 @@ def _write_describe(
     groups = []
     core = asked.state.broker.coordinator.core
     for group, answer in zip(body.groups, answers, strict=True):
-        why = "not found" if core.readable(group) is None else "is not a classic group"
+        why = "is not a classic group" if core.readable(group) or group in core.share_groups else "not found"
         groups.append(
-            _group(
+            described_group(
                 item,
                 body,
                 group,
@@ -156,14 +157,15 @@ def _described(kind: Kind, member: DescribedMember) -> Entity:
         kind,
         member_id=member.member_id,
         group_instance_id=member.instance_id,
-        client_id=_client_id(member.client_id),
+        client_id=own_client_id(member.client_id),
         client_host=host_of(member.host),
         member_metadata=bytes_of(member.metadata),
         member_assignment=bytes_of(member.assignment),
     )
 
 
-def _client_id(name: str) -> str:
+def own_client_id(name: str) -> str:
+    """What the client calls itself whom this name tells from others."""
     return name.client_id if isinstance(name, ClientName) else name
 
 
@@ -188,9 +190,9 @@ def _write_describe_consumers(
     item, core = part(kind, "groups"), asked.state.broker.coordinator.core
     groups = []
     for group, answer in zip(body.group_ids, answers, strict=True):
-        why = "is not a consumer group" if group in core.groups else "not found"
+        why = "is not a consumer group" if core.is_group(group) else "not found"
         groups.append(
-            _group(
+            described_group(
                 item,
                 body,
                 group,
@@ -214,17 +216,18 @@ def _described_consumer(kind: Kind, member: DescribedConsumer, state: BrokerStat
         instance_id=member.instance_id,
         rack_id=member.rack,
         member_epoch=member.member_epoch,
-        client_id=_client_id(member.client_id),
+        client_id=own_client_id(member.client_id),
         client_host=host_of(member.host),
         subscribed_topic_names=member.topics,
         subscribed_topic_regex=member.regex,
-        assignment=_partitions(part(kind, "assignment"), member.assignment, state),
-        target_assignment=_partitions(part(kind, "target_assignment"), member.target, state),
+        assignment=named_partitions(part(kind, "assignment"), member.assignment, state),
+        target_assignment=named_partitions(part(kind, "target_assignment"), member.target, state),
         member_type=_CLASSIC_MEMBER if member.is_classic else _CONSUMER_MEMBER,
     )
 
 
-def _partitions(kind: Kind, partitions: Iterable[Partition], state: BrokerState) -> Entity:
+def named_partitions(kind: Kind, partitions: Iterable[Partition], state: BrokerState) -> Entity:
+    """Partitions by topic, with its name and id."""
     item, ids = part(kind, "topic_partitions"), state.topic_ids
     topics = [
         make(item, topic_id=ids.get(topic, NO_ID), topic_name=topic, partitions=numbers)

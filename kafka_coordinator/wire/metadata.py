@@ -10,6 +10,7 @@ from uuid import UUID
 from kio.schema.errors import ErrorCode
 from kio.static.protocol import Entity
 
+from kafka_coordinator.versions import VERSIONS
 from kafka_coordinator.wire.administration import (
     CLUSTER_OPERATIONS,
     NO_OPERATIONS,
@@ -36,6 +37,8 @@ _SOFTWARE: Final = re.compile(r"[a-zA-Z0-9](?:[a-zA-Z0-9\-.]*[a-zA-Z0-9])?")
 
 _FEATURES: Final = {"group.version": 1, "transaction.version": 2}
 """Features of the cluster and their levels, which clients look for: of groups, of transactions (KIP-890)."""
+_SHARE: Final = "share.version"
+"""The feature of share groups: 1 since 4.2, 2 since 4.4, where they have dead letters."""
 
 _NULL_IS_ALL_SINCE: Final = 1
 _IDS_SINCE: Final = 12
@@ -56,17 +59,17 @@ def api_versions(state: BrokerState, now: Time, sender: str, request: ApiVersion
     listed = [item(api_key=api.key, min_version=_told(api), max_version=api.versions[1]) for api in apis]
     features: dict[str, object] = {}
     if request.version >= 3 and error == ErrorCode.none:
+        levels = dict(_FEATURES)
+        if VERSIONS.holds("4.2", state.version):
+            levels[_SHARE] = 2 if VERSIONS.holds("4.4", state.version) else 1
         supported, final = part(kind, "supported_features"), part(kind, "finalized_features")
         features = {
             "supported_features": tuple(
-                [supported(name=name, min_version=0, max_version=level) for name, level in _FEATURES.items()]
+                [supported(name=name, min_version=0, max_version=level) for name, level in levels.items()]
             ),
             "finalized_features_epoch": 1,
             "finalized_features": tuple(
-                [
-                    final(name=name, max_version_level=level, min_version_level=level)
-                    for name, level in _FEATURES.items()
-                ]
+                [final(name=name, max_version_level=level, min_version_level=level) for name, level in levels.items()]
             ),
         }
     answer = make(kind, error_code=error, api_keys=tuple(listed), throttle_time=NO_THROTTLE, **features)

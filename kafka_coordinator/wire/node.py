@@ -14,7 +14,9 @@ from kio.schema.errors import ErrorCode
 from kio.static.protocol import Entity
 
 from kafka_coordinator.cluster.broker import ClusterState
-from kafka_coordinator.wire import administration, requests, transaction_views, transactions
+from kafka_coordinator.coordinator.share_groups.messages import DeleteShareStates, InitializeShareStates
+from kafka_coordinator.coordinator.share_groups.persisting import persist
+from kafka_coordinator.wire import administration, requests, share_records, transaction_views, transactions
 from kafka_coordinator.wire.beliefs import Beliefs, observe_positions
 from kafka_coordinator.wire.entities import Kind, make, part, response
 from kafka_coordinator.wire.metadata import api_versions, metadata
@@ -23,6 +25,7 @@ from kafka_coordinator.wire.records.fetch import fetch, look_again, time_is_over
 from kafka_coordinator.wire.records.offsets import delete_records, list_offsets, offsets_for_leader_epochs
 from kafka_coordinator.wire.records.produce import produce
 from kafka_coordinator.wire.requests import Answer, AskedNothing, Request
+from kafka_coordinator.wire.share_groups import describe_offsets
 from kafka_coordinator.wire.state import NO_THROTTLE, BrokerState, Handler, connection_of
 from protocols.engine.nodes import OPERATOR, Message, Outbox, Time, TimerName
 
@@ -75,6 +78,7 @@ HANDLERS: Final[Mapping[type[Message], Handler]] = {
     requests.ListOffsets: list_offsets,
     requests.OffsetForLeaderEpoch: offsets_for_leader_epochs,
     requests.DeleteRecords: delete_records,
+    requests.DescribeShareGroupOffsets: describe_offsets,
     **transactions.HANDLERS,
     **transaction_views.HANDLERS,
     **administration.HANDLERS,
@@ -101,16 +105,29 @@ class ServedBroker:
             observe_positions(self.state, self.beliefs, message, out.observe)
         if handle is not None:
             handle(self.state, now, sender, message, out)
+        elif isinstance(message, share_records.REQUESTS):
+            share_records.receive(self.state, now, sender, message, out)
         elif type(message) is ClusterState:
             self.state.broker.receive(now, OPERATOR, message, self._outbox(out))
             look_again(self.state, now, out)
+            share_records.cluster_changed(self.state, now, out)
         else:
             self.beliefs.asked(connection_of(self.state, sender), message, out.observe)
             self.state.broker.receive(now, sender, message, self._outbox(out))
+        self._persist(now, out)
+
+    def _persist(self, now: Time, out: Outbox) -> None:
+        """The coordinator has asked the persister of share groups, which answers at once."""
+        box = self._outbox(out)
+        while box.calls:
+            answer = persist(self.state.storage.shares, box.calls.pop(0))
+            self.state.broker.receive(now, OPERATOR, answer, box)
 
     def timeout(self, now: Time, timer: TimerName, out: Outbox) -> None:
         if timer[0] == RECORDS:
             time_is_over(self.state, now, timer[2], out)
+        elif timer[0] in share_records.TIMERS:
+            share_records.timeout(self.state, now, timer, out)
         elif timer == transactions.TRANSACTIONS:
             transactions.time_out(self.state, now, out)
         else:
@@ -122,11 +139,12 @@ class ServedBroker:
     def closed(self, now: Time, peer: str, out: Outbox) -> None:
         connection = connection_of(self.state, peer)
         self.beliefs.closed(connection, out.observe)
+        share_records.closed(self.state, now, peer, out)
         self.names.closed(connection)
         self.state.broker.closed(now, peer, self._outbox(out))
         self.state.fetches.forget(peer)  # its session stays until it gives way
 
-    def _outbox(self, out: Outbox) -> Outbox:
+    def _outbox(self, out: Outbox) -> "_CoordinatorOutbox":
         if self._out is None or self._out.inner is not out:
             self._out = _CoordinatorOutbox(out, self)
         return self._out
@@ -135,15 +153,20 @@ class ServedBroker:
 class _CoordinatorOutbox:
     """The outbox of the coordinator: what it answers is looked at for beliefs, and its ids begin with client ids."""
 
-    __slots__ = ("_node", "_send", "cancel_timer", "choose", "close", "inner", "observe", "set_timer")
+    __slots__ = ("_node", "_send", "calls", "cancel_timer", "choose", "close", "inner", "observe", "set_timer")
 
     def __init__(self, inner: Outbox, node: ServedBroker) -> None:
         self.inner, self._node, self._send = inner, node, inner.send
         self.close, self.set_timer, self.cancel_timer = inner.close, inner.set_timer, inner.cancel_timer
         self.observe = inner.observe
+        self.calls: list[InitializeShareStates | DeleteShareStates] = []
+        """What it asks the persister of share groups."""
         self.choose = inner.choose
 
     def send(self, to: str, message: Message) -> None:
+        if isinstance(message, InitializeShareStates | DeleteShareStates):
+            self.calls.append(message)
+            return
         node = self._node
         node.beliefs.answered(connection_of(node.state, to), message, self.observe)
         self._send(to, message)

@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from kio.schema.describe_cluster.v2.request import DescribeClusterRequest
     from kio.schema.describe_configs.v4.request import DescribeConfigsRequest
     from kio.schema.describe_producers.v0.request import DescribeProducersRequest
+    from kio.schema.describe_share_group_offsets.v1.request import DescribeShareGroupOffsetsRequest
     from kio.schema.describe_topic_partitions.v0.request import DescribeTopicPartitionsRequest
     from kio.schema.describe_transactions.v0.request import DescribeTransactionsRequest
     from kio.schema.end_txn.v5.request import EndTxnRequest
@@ -214,6 +215,11 @@ class DescribeTopicPartitions(Request):
     body: "DescribeTopicPartitionsRequest"
 
 
+class DescribeShareGroupOffsets(Request):
+    __slots__ = ()
+    body: "DescribeShareGroupOffsetsRequest"
+
+
 class SaslHandshake(Request):
     __slots__ = ()
     body: "SaslHandshakeRequest"
@@ -276,6 +282,7 @@ TYPES: Final[Mapping[int, type[Request]]] = {
     66: ListTransactions,
     74: ListConfigResources,
     75: DescribeTopicPartitions,
+    90: DescribeShareGroupOffsets,
 }
 """API key to the type of its requests."""
 KEYS: Final[Mapping[type[Request], int]] = {kind: key for key, kind in TYPES.items()}

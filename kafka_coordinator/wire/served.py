@@ -5,9 +5,12 @@ Its defaults are the real broker's: in particular a group's first rebalance wait
 which is 3 s.
 """
 
+import json
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from functools import partial
 from time import time
+from typing import Final
 from uuid import UUID
 from weakref import WeakValueDictionary
 
@@ -16,21 +19,31 @@ from kafka_coordinator.cluster.controller import Controller, ControllerSettings
 from kafka_coordinator.coordinator.group import session_timer
 from kafka_coordinator.coordinator.node import offsets_topic
 from kafka_coordinator.coordinator.settings import BrokerSettings, with_settings
+from kafka_coordinator.share.settings import NAMES as SHARE_SETTINGS
+from kafka_coordinator.share.settings import ShareSettings
 from kafka_coordinator.transactions import TRANSACTION_SETTINGS, TransactionSettings
 from kafka_coordinator.versions import DEFAULT, Version
 from kafka_coordinator.wire.beliefs import Beliefs
 from kafka_coordinator.wire.cluster import ClusterRecord
+from kafka_coordinator.wire.config_changes import check_values
+from kafka_coordinator.wire.config_values import broker_values
 from kafka_coordinator.wire.controller import BalanceLeaders, BrokerAway, BrokerBack, ControllerNode, TellBrokers
 from kafka_coordinator.wire.conversation import KafkaConversation
+from kafka_coordinator.wire.entities import RefusedError
 from kafka_coordinator.wire.names import Names
 from kafka_coordinator.wire.node import ServedBroker
-from kafka_coordinator.wire.records.storage import Storage
+from kafka_coordinator.wire.records.storage import GROUP_CONFIG, Storage
+from kafka_coordinator.wire.share_records import ExpireLocks, Hidden, hidden
 from kafka_coordinator.wire.state import CONTROLLER, BrokerAddress, BrokerState, ServerSettings, connection_of
 from protocols.engine.nodes import at_port
 from protocols.engine.sockets import Sockets
 from protocols.errors import UserError
+from protocols.load import changed
 
 DEFAULT_BROKERS = ("broker-1",)
+PERSISTER_MS: Final = 2
+"""How long the persister takes to keep what has changed: a fetch does not see what came along with it yet, as with a
+real broker."""
 
 
 class ServedCluster:
@@ -53,14 +66,19 @@ class ServedCluster:
         self._host, self._advertised = "127.0.0.1", None  # type: tuple[str, str | None]
         self.brokers = tuple(brokers)
         own = {name: value for name, value in settings.items() if name in TRANSACTION_SETTINGS}
-        of_groups = {name: value for name, value in settings.items() if name not in own}
+        of_shares = {SHARE_SETTINGS[name]: value for name, value in settings.items() if name in SHARE_SETTINGS}
+        of_groups = {name: value for name, value in settings.items() if name not in own and name not in SHARE_SETTINGS}
         self.settings = with_settings(BrokerSettings(version=version), of_groups, "kafka")
         self.controller = Controller(self.brokers, self.settings.offsets_topic_num_partitions)
         for topic, count in topics.items():
             self.controller.put_topic(topic, tuple(self.brokers[n % len(self.brokers)] for n in range(count)))
             self.controller.topic_ids[topic] = UUID(int=world.random.getrandbits(128), version=4).int
         self.offsets = offsets_topic(self.settings)
-        self.storage = Storage(int(time() * 1000), transactions=TransactionSettings.of(own))
+        self.storage = Storage(
+            int(time() * 1000),
+            transactions=TransactionSettings.of(own),
+            share_settings=replace(changed(ShareSettings(), of_shares), write_ms=PERSISTER_MS),
+        )
         self.names = Names()
         self.beliefs = Beliefs(self.names)
         self.addresses: dict[str, BrokerAddress] = {}
@@ -217,6 +235,31 @@ class Operations:
                     return
         raise UserError(f"group {group!r} has no member {member!r}")
 
+    # Share groups.
+
+    def configure_group(self, group: str, settings: Mapping[str, object]) -> None:
+        """These are all the settings that the group has itself, under Kafka's names."""
+        cluster = self.cluster
+        values = {name: str(value) if isinstance(value, str) else json.dumps(value) for name, value in settings.items()}
+        brokers = broker_values(cluster.server, cluster.settings)
+        try:
+            check_values(GROUP_CONFIG, values, brokers, cluster.settings.version)
+        except RefusedError as refused:
+            raise UserError(f"group {group!r}: {refused.message}") from None
+        cluster.record.set_config(GROUP_CONFIG, group, values)
+        self._tell()
+
+    def hidden(self, group: str) -> list[Hidden]:
+        """Records that members of a share group have acquired, and that nobody else gets now."""
+        states = [state for name, state in self.cluster.states.items() if self.cluster.world.is_running(name)]
+        return sorted([each for state in states for each in hidden(state, group)])
+
+    def expire_locks(self, group: str) -> None:
+        """The locks of all these end now, as if their time were over."""
+        for name in self.cluster.brokers:
+            if self.cluster.world.is_running(name):
+                self.cluster.world.command(name, ExpireLocks(group))
+
     def _running(self, broker: str) -> None:
         if broker not in self.cluster.brokers:
             raise UserError(f"there is no broker {broker!r}, expected one of {', '.join(self.cluster.brokers)}")
@@ -238,8 +281,10 @@ class Operations:
 
 def _member_id(broker: Broker, group: str, member: str) -> str | None:
     core = broker.coordinator.core
-    classic, other = core.groups.get(group), core.consumer_groups.get(group)
+    classic, other, share = core.groups.get(group), core.consumer_groups.get(group), core.share_groups.get(group)
     names = {each.id: each.client_id for each in classic.members.values()} if classic else {}
     if other is not None:
         names |= {each.id: each.profile.client_id for each in other.members.values()}
+    if share is not None:
+        names |= {each.id: each.client_id for each in share.members.values()}
     return next((member_id for member_id, name in names.items() if member in (member_id, name)), None)

@@ -6,7 +6,7 @@ number of messages, whose correlations follow one another, and its answer is mad
 groups is handled by functions (`Handler`).
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import timedelta
 from types import MappingProxyType
@@ -16,10 +16,12 @@ from uuid import UUID
 from kio.static.protocol import Entity
 
 from kafka_coordinator.cluster.broker import Broker, ClusterState
+from kafka_coordinator.share.leader import ShareLeader
 from kafka_coordinator.wire.entities import Kind
 from kafka_coordinator.wire.fetches import Fetches
 from kafka_coordinator.wire.names import Names
 from kafka_coordinator.wire.records.storage import Storage
+from kafka_coordinator.wire.requests import Piece
 from protocols.engine.nodes import Message, Outbox, Time
 
 
@@ -76,10 +78,18 @@ class BrokerState:
     """The records of the cluster's partitions."""
     fetches: Fetches = field(default_factory=Fetches)
     """Fetch sessions, and fetches that wait for records."""
+    share: ShareLeader = field(init=False)
+    """The share-partitions of what this broker leads."""
+    configs_seen: int = 0
+    """How often settings had changed when those of groups were looked at last."""
     _gone: dict[UUID, str] = field(default_factory=dict)
     _seen: Mapping[str, int] | None = None
     _ids: Mapping[str, UUID] = field(default_factory=dict)
     _names: Mapping[UUID, str] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        version = self.broker.coordinator.core.settings.version
+        self.share = ShareLeader(self.storage.shares, self.storage.share_settings, version)
 
     @property
     def version(self) -> str:
@@ -155,9 +165,15 @@ class Asked(NamedTuple):
 Read: TypeAlias = Callable[[Any, Asked], Sequence[Message]]
 """Body of a request to the messages for the coordinator; none at all where nothing is left to be asked."""
 
-Write: TypeAlias = Callable[[Kind, Any, Asked, Sequence[Any]], Entity]
+Prepare: TypeAlias = Callable[[Any, Asked], Iterator[None]]
+"""Body of a request to what is computed before it is read, piece by piece: others have their turn in between."""
+
+MANY: Final = 1_000
+"""Topics or partitions in one request that are worth a rest in between."""
+
+Write: TypeAlias = Callable[[Kind, Any, Asked, Sequence[Any]], Entity | Piece]
 """Class of the answer, body of the request and the coordinator's answers (in the order of its messages) to the answer's
-body."""
+body, or what is left to be done for it."""
 
 
 class Translation(NamedTuple):
@@ -165,6 +181,7 @@ class Translation(NamedTuple):
 
     read: Read
     write: Write
+    prepare: Prepare | None = None
 
 
 def milliseconds(given: timedelta) -> int:

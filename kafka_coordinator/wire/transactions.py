@@ -32,6 +32,7 @@ from kafka_coordinator.wire.records.fetch import wake
 from kafka_coordinator.wire.records.partitions import OFFSETS_TOPIC, led
 from kafka_coordinator.wire.records.produce import of_writer
 from kafka_coordinator.wire.requests import Answer, Request
+from kafka_coordinator.wire.share_records import records_written
 from kafka_coordinator.wire.state import NO_THROTTLE, BrokerState, Handler, milliseconds
 from protocols.engine.nodes import OPERATOR, Message, Outbox, Time, TimerName
 
@@ -309,6 +310,7 @@ def written(state: BrokerState, now: Time, message: MarkersWritten, out: Outbox)
             command = MarkerWritten(number, ended.producer.id, ended.commits)
             state.broker.receive(now, OPERATOR, command, out)
     wake(state, now, ended.partitions, out)
+    records_written(state, now, ended.partitions, out)
 
 
 def write_markers(state: BrokerState, now: Time, sender: str, request: requests.WriteTxnMarkers, out: Outbox) -> None:

@@ -11,7 +11,7 @@ import logging
 import socket
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
-from typing import NamedTuple, Protocol, TypeAlias, cast
+from typing import Final, NamedTuple, Protocol, TypeAlias, cast
 
 from protocols.engine.nodes import Message
 
@@ -19,6 +19,10 @@ from protocols.engine.nodes import Message
 class WireError(Exception):
     """Bytes that the protocol does not allow, or a message that it cannot write; its text is one line. The connection
     is closed, nobody else notices."""
+
+
+LATER: Final[Message] = ("later",)
+"""No request yet: its conversation is to be asked again when others have had their turn."""
 
 
 class Conversation(Protocol):
@@ -32,7 +36,7 @@ class Conversation(Protocol):
 
     def next(self) -> Message | None:
         """The next request that the node may be given now; None where there is none, or where one before it is still to
-        be answered. Raises `WireError` where its bytes cannot be read."""
+        be answered; `LATER` where it takes longer to read. Raises `WireError` where its bytes cannot be read."""
 
     def encode(self, message: Message) -> Sequence[bytes] | Iterator[bytes]:
         """The bytes of what the node sends: the answer to a request, or a notice. None at all where nothing is to be
@@ -69,8 +73,8 @@ _TOGETHER = 64 * 1024
 
 _SMALL = 1024 * 1024
 
-_AT_ONCE_S = 0.01
-"""Seconds that one client's requests take before others have their turn."""
+AT_ONCE_S = 0.01
+"""Seconds that one client's requests, or what is due, take before others have their turn."""
 
 LOG = logging.getLogger("equipoise.sockets")
 
@@ -195,13 +199,18 @@ class Connection(asyncio.Protocol):
             return
         self._is_pumping = True
         loop = self.world.loop
-        until = loop.time() + _AT_ONCE_S
+        until = loop.time() + AT_ONCE_S
         try:
             while self._may_read():
                 message, self._message = self._message, None
                 if message is None:
                     if (message := self._next()) is None:
                         break
+                    if message is LATER:
+                        if loop.time() > until:
+                            loop.call_soon(self.pump)
+                            break
+                        continue
                     if loop.time() > until:
                         self._message = message
                 if self._message is None:
@@ -241,7 +250,7 @@ class Connection(asyncio.Protocol):
         if work is None or self.is_closing:
             self._work, self._worked = None, []
             return
-        until = loop.time() + _AT_ONCE_S
+        until = loop.time() + AT_ONCE_S
         try:
             for piece in work:
                 self._worked.append(piece)

@@ -23,7 +23,7 @@ from functools import partial
 from random import Random
 from typing import TypeAlias
 
-from protocols.engine.connection import LOG, Connection, Limits, MakeConversation
+from protocols.engine.connection import AT_ONCE_S, LOG, Connection, Limits, MakeConversation
 from protocols.engine.nodes import OPERATOR, Address, Message, Node, Observer, Time, TimerName, Unobserved
 from protocols.engine.process import CALL, CLOSED, CONNECTED, TIMER
 from protocols.engine.socket_process import SocketProcess
@@ -283,8 +283,11 @@ class Sockets:
             self.observer.created(turns.number + 1, self.tell_time(), kind, process.name, what, turns.handling)
 
     def _ring(self) -> None:
+        until = self.loop.time() + AT_ONCE_S
         while (due := self._alarms.pop()) is not None:
             due[1]()
+            if self.loop.time() > until:
+                break  # the rest is called for in the next turn of the loop
 
     def _fire(self, at: Time, process: SocketProcess, timer: TimerName) -> None:
         if process.is_due(at, timer):

@@ -19,7 +19,7 @@ from protocols.engine.nodes import Time, Unobserved
 from protocols.engine.process import Process
 from protocols.engine.simulation import Simulation
 from protocols.errors import UserError
-from protocols.facts import Granted, Owns
+from protocols.facts import Ended, Granted, Owns
 from protocols.java import Queue
 from protocols.node_state import NodeState
 from protocols.scenario.cluster_states import Cluster, MakeCluster
@@ -162,12 +162,15 @@ class FairEnd(NamedTuple):
     settled: bool
     owned: dict[tuple[str, str], tuple[Queue, ...]]
     shares: Mapping[str, Mapping[str, tuple[Queue, ...]]] = MappingProxyType({})
+    ended: frozenset[tuple[str, Queue, int]] = frozenset()
+    """Group, queue and offset of the records that ended, where they are given out one by one."""
 
 
 class _Owners(Unobserved):
     def __init__(self, owned: dict[tuple[str, str], tuple[Queue, ...]]) -> None:
         self.owned = owned
         self.changed: Time | None = None
+        self.ended: set[tuple[str, Queue, int]] = set()
 
     def has_one_each(self, expected: Collection[tuple[str, Queue]]) -> bool:
         """Whether each of these (group, queue) has exactly one owner."""
@@ -181,6 +184,8 @@ class _Owners(Unobserved):
         if isinstance(fact, Owns) and self.owned.get((fact.group, fact.member), ()) != fact.queues:
             self.owned[fact.group, fact.member] = fact.queues
             self.changed = now
+        elif isinstance(fact, Ended):
+            self.ended.update((fact.group, fact.queue, offset) for offset in range(fact.first, fact.end))
 
 
 def fair_run(
@@ -216,14 +221,15 @@ def fair_run(
         try:
             simulation.run(simulation.now + FAIR_LOOKS_EVERY)
         except AssertionError:
-            return FairEnd(False, owners.owned)
+            return FairEnd(False, owners.owned, ended=frozenset(owners.ended))
         if simulation.number > WITHOUT_END:
-            return FairEnd(False, owners.owned)
+            return FairEnd(False, owners.owned, ended=frozenset(owners.ended))
         is_quiet = simulation.now - (began if owners.changed is None else owners.changed) >= QUIET
         if is_quiet and owners.has_one_each(expected):
             break
     shares = world.steps.rules.shares
+    ended = frozenset(owners.ended)
     if shares is None:
-        return FairEnd(is_quiet, owners.owned)
+        return FairEnd(is_quiet, owners.owned, ended=ended)
     nodes = {name: process.node for name, process in simulation.processes.items()}
-    return FairEnd(is_quiet, owners.owned, shares(nodes, simulation.now))
+    return FairEnd(is_quiet, owners.owned, shares(nodes, simulation.now), ended)

@@ -163,7 +163,7 @@ class _Facts(Unobserved):
         self._stage = stage
 
     def fact(self, now: Time, node: str, fact: tuple[object, ...], root: int, cause: int) -> None:
-        if not isinstance(fact, facts.Stage | facts.Writes):
+        if not isinstance(fact, facts.Stage | facts.Writes | facts.Resends):
             self._stage.does("observe", node, fact)
 
 

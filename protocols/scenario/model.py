@@ -17,6 +17,7 @@ from protocols.scenario import fields
 from protocols.scenario.events.base import AnyEvent
 from protocols.scenario.keys import keys_text
 from protocols.strategies import ScenarioContext, StrategyRecord
+from protocols.versions import short
 
 Keys: TypeAlias = Annotated[str, BeforeValidator(keys_text)]
 """How often the keys of a topic come, as `protocols.scenario.keys` reads it."""
@@ -43,8 +44,9 @@ class LoadPart(fields.Part):
     keys: dict[str, Keys] = Field(default_factory=dict)
     """Topic to how often its keys come: ``zipf 1.2 of 500`` (the n-th of 500 keys comes 1 / n to the power of 1.2 times
     as often as the first), ``zipf 1.2`` of 1000 keys, ``500`` that all come as often. A key's records go to one queue,
-    so that the topic's queues get unlike parts of what they get together without keys. Not named: records have no key.
-    ``keys: zipf 1.2`` is short for all topics of the beginning, and ``keys`` may also stand beside ``load``."""
+    chosen as each system's producers do it (RocketMQ's by a selector, whatever ``selector`` says), so that the topic's
+    queues get unlike parts of what they get together without keys. Not named: records have no key. ``keys: zipf 1.2``
+    is short for all topics of the beginning, and ``keys`` may also stand beside ``load``."""
 
     @property
     def writes(self) -> bool:
@@ -123,11 +125,6 @@ class ExpectPart(fields.Part):
     """``true``: every record is handled in the order of its key, or of its queue where records have no keys."""
 
 
-def _version(given: object) -> object:
-    """YAML reads ``4.4`` and ``4`` as numbers."""
-    return str(given) if isinstance(given, int | float) else given
-
-
 class Scenario(fields.Part):
     """A cluster, the events, and the systems to run."""
 
@@ -149,7 +146,7 @@ class Scenario(fields.Part):
     """System to the number of replicas of each queue. ``kafka: 2``: a partition is on its broker and the next one in
     order; left out, on every broker. ``rocketmq: 2``: each broker is a master with one slave; left out, without any.
     ``rocketmq_controller: true``: RocketMQ's controller makes a slave the master when that fails."""
-    versions: dict[str, Annotated[str, BeforeValidator(_version)]] = Field(default_factory=dict)
+    versions: dict[str, Annotated[str, BeforeValidator(short)]] = Field(default_factory=dict)
     """System to the version whose rules hold, as in ``kafka: 4.4`` (4.1 to 4.4) or ``rocketmq: 5.5`` (5.3 to 5.5; 4.5
     is the one of older articles). Left out: the newest. 4.1, 4.4, 5.3 and 5.5 were compared with released brokers,
     those between are composed of rules whose first version is known."""

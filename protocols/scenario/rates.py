@@ -16,7 +16,7 @@ from collections.abc import Mapping, Sequence
 
 from protocols.errors import UserError
 from protocols.scenario.fields import Brokers, named_queue, queue_index
-from protocols.scenario.keys import split
+from protocols.scenario.keys import BY_MURMUR2, Partitioner, split
 from protocols.scenario.model import Scenario
 
 
@@ -26,7 +26,8 @@ class Rates:
     A rate stays with the queue that first had the name while the topic lives: growth does not give it to another one.
     """
 
-    def __init__(self, scenario: Scenario) -> None:
+    def __init__(self, scenario: Scenario, partitioner: Partitioner = BY_MURMUR2) -> None:
+        self._partitioner = partitioner
         self._default, self._rates = scenario.load.produce, scenario.load.rates
         self._keys = scenario.load.keys
         self._topics = {*scenario.topics, *(topic for event in scenario.events for topic in event.queue_changes())}
@@ -65,7 +66,9 @@ class Rates:
         rates = tuple(
             [self._of_queues.get((topic, number), usual) for number in range(len(self._brokers_of.get(topic, ())))]
         )
-        return split(rates, self._keys[topic]) if topic in self._keys else rates
+        if topic not in self._keys:
+            return rates
+        return split(rates, self._brokers_of.get(topic, ()), self._keys[topic], self._partitioner)
 
     def at(self, topic: str, broker: str) -> tuple[float, ...]:
         """Records per second of the topic's queues at this broker, by their numbers there: RocketMQ's."""

@@ -2,6 +2,10 @@
 
 ``registered`` says which systems and strategies there are. Left out, their names are not checked, and a scenario that
 names no system has none.
+
+Why everything passes through `build`: a scenario has many short forms (``members: 3``, ``rolling``, ``produce: 80%``),
+and the models, the explorer and the writer of YAML know only the long ones. Short forms are resolved here, once, in an
+order in which each may depend on the ones before, and a mistake is told by its place in what the user wrote.
 """
 
 import pathlib

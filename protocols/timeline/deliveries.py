@@ -5,13 +5,15 @@ run of an hour with thousands of records a second has some thousand ranges, and 
 none of them depends on where a range happens to be divided.
 """
 
+from bisect import bisect_left
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from math import floor
+from math import floor, inf
+from operator import attrgetter
 from types import MappingProxyType
 from typing import NamedTuple, Protocol, TypeAlias
 
 from protocols.engine.nodes import Time
-from protocols.facts import Delivered, PassedOver
+from protocols.facts import Delivered, Ended, PassedOver
 from protocols.java import Queue
 from protocols.load import quickly_made
 from protocols.offsets import OffsetSet
@@ -41,6 +43,11 @@ class Delivery(NamedTuple):
     def passed_over(cls, now: Time, fact: PassedOver) -> "Delivery":
         """Of a record that was not handled, but read past now."""
         return cls(fact.group, fact.member, fact.queue, fact.offset, fact.offset + 1, now, now)
+
+    @classmethod
+    def given_up(cls, now: Time, fact: Ended) -> "Delivery":
+        """Of records that nobody gets any more."""
+        return cls(fact.group, fact.member or "", fact.queue, fact.first, fact.end, now, now)
 
 
 Positions: TypeAlias = Mapping[tuple[str, Queue], Sequence[Delivery]]
@@ -172,12 +179,15 @@ def _windows(deliveries: Sequence[Delivery]) -> list[tuple[float, int]]:
     return sorted(found.items())
 
 
+_SINCE_AND_FIRST = attrgetter("since", "first")
+
+
 def positions(deliveries: Iterable[Delivery]) -> Positions:
     found: dict[tuple[str, Queue], list[Delivery]] = {}
     for delivery in deliveries:
-        found.setdefault((delivery.group, delivery.queue), []).append(delivery)
+        found.setdefault((delivery[0], delivery[2]), []).append(delivery)
     for of_queue in found.values():
-        of_queue.sort(key=lambda each: (each.since, each.first))
+        of_queue.sort(key=_SINCE_AND_FIRST)
     return found
 
 
@@ -188,21 +198,16 @@ class Growing(Protocol):
         """Offset of the next record to be written."""
 
 
-class Lag(NamedTuple):
-    """``records`` of a queue that a group has not handled at ``at`` (milliseconds)."""
+def lag_over_time(
+    read: Positions,
+    production: Mapping[Queue, Growing],
+    times: Sequence[Time],
+    without_owners: frozenset[str] = frozenset(),
+) -> Iterator[tuple[str, Queue, list[int]]]:
+    """The lag of every queue that a group has read and that is written to, at each of the times (ascending), in
+    records.
 
-    at: Time
-    group: str
-    queue: Queue
-    records: int
-
-
-_lag = quickly_made(Lag)
-
-
-def lag_over_time(read: Positions, production: Mapping[Queue, Growing], times: Sequence[Time]) -> list[Lag]:
-    """The lag of every queue that a group has read and that is written to, at each of the times (ascending)."""
-    found: list[Lag] = []
+    ``without_owners``: groups whose records are given out one by one: what was not handled among handled ones waits."""
     ends: dict[Growing, list[int]] = {}  # most queues grow alike
     for (group, queue), of_queue in read.items():
         growing = production.get(queue)
@@ -210,23 +215,52 @@ def lag_over_time(read: Positions, production: Mapping[Queue, Growing], times: S
             continue
         if growing not in ends:
             ends[growing] = [growing.end_offset(now) for now in times]
-        places = zip(times, ends[growing], _reached(of_queue, times), strict=True)
-        found += [_lag((now, group, queue, max(0, end - reached))) for now, end, reached in places]
+        reached = (_handled_by if group in without_owners else _reached)(of_queue, times)
+        yield group, queue, [end - to if end > to else 0 for end, to in zip(ends[growing], reached, strict=True)]
+
+
+def _reached(deliveries: Sequence[Delivery], times: Sequence[Time]) -> list[int]:
+    """The offset up to which any member has come, at each of the times; deliveries in the order of their beginnings."""
+    found: list[int] = []
+    begun, finished, count = 0, 0, len(deliveries)
+    following = deliveries[0].since if deliveries else inf
+    active: list[Delivery] = []
+    while len(found) < len(times):
+        if not active:
+            # Nothing changes until the next one begins.
+            still = bisect_left(times, following, len(found)) - len(found)
+            if still:
+                found += [finished] * still
+                continue
+        now = times[len(found)]
+        while following <= now:
+            delivery = deliveries[begun]
+            if delivery.until > now:
+                active.append(delivery)
+            elif delivery.end > finished:
+                finished = delivery.end
+            begun += 1
+            following = deliveries[begun].since if begun < count else inf
+        if not active:
+            found.append(finished)
+            continue
+        finished = max([finished, *[delivery.end for delivery in active if delivery.until <= now]])
+        active = [delivery for delivery in active if delivery.until > now]
+        found.append(max([finished, *[_within(delivery, now) for delivery in active]]))
     return found
 
 
-def _reached(deliveries: Sequence[Delivery], times: Sequence[Time]) -> Iterator[int]:
-    """The offset up to which any member has come, at each of the times; deliveries in the order of their beginnings."""
-    begun, finished = 0, 0
-    active: list[Delivery] = []
+def _handled_by(deliveries: Sequence[Delivery], times: Sequence[Time]) -> list[int]:
+    """The first offset of all and the number of records that had been handled, added up, at each of the times."""
+    found: list[int] = []
+    first = min([delivery.first for delivery in deliveries], default=0)
+    ordered, place, done = sorted(deliveries, key=lambda each: each.until), 0, OffsetSet()
     for now in times:
-        while begun < len(deliveries) and deliveries[begun].since <= now:
-            active.append(deliveries[begun])
-            begun += 1
-        if active:
-            finished = max([finished, *[delivery.end for delivery in active if delivery.until <= now]])
-            active = [delivery for delivery in active if delivery.until > now]
-        yield max([finished, *[_within(delivery, now) for delivery in active]]) if active else finished
+        while place < len(ordered) and ordered[place].until <= now:
+            done.add(ordered[place].first, ordered[place].end)
+            place += 1
+        found.append(first + len(done))
+    return found
 
 
 def _within(delivery: Delivery, now: Time) -> int:

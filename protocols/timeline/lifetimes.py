@@ -11,6 +11,7 @@ from protocols.engine.nodes import Time
 from protocols.java import Queue
 from protocols.scenario.events import Event
 from protocols.scenario.fields import Brokers, after_growth, brokers_of
+from protocols.scenario.keys import BY_HASH_CODE, BY_MURMUR2, Partitioner
 from protocols.scenario.model import Scenario
 
 Lifetimes: TypeAlias = Mapping[Queue, tuple[tuple[Time, Time], ...]]
@@ -19,10 +20,10 @@ that is not in it exists always."""
 
 
 class Numbering:
-    """How a system names the queues of a topic."""
+    """How a system names the queues of a topic, and which of them its producers choose by a record's key."""
 
-    def __init__(self, per_broker: bool) -> None:
-        self._per_broker = per_broker
+    def __init__(self, per_broker: bool, partitioner: Partitioner) -> None:
+        self._per_broker, self.partitioner = per_broker, partitioner
 
     def queues(self, topic: str, per_broker: Mapping[str, int]) -> tuple[Queue, ...]:
         """The topic's queues: numbered on each broker (RocketMQ), or through all of them as written (Kafka)."""
@@ -40,8 +41,8 @@ class Numbering:
         return brokers_of(per_broker) if self._per_broker else after_growth(before, per_broker)
 
 
-PER_BROKER = Numbering(per_broker=True)
-THROUGHOUT = Numbering(per_broker=False)
+PER_BROKER = Numbering(per_broker=True, partitioner=BY_HASH_CODE)
+THROUGHOUT = Numbering(per_broker=False, partitioner=BY_MURMUR2)
 
 
 def topics_after(

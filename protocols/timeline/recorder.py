@@ -1,4 +1,10 @@
-"""Observes a simulation and makes a timeline of the facts."""
+"""Observes a simulation and makes a timeline of the facts.
+
+Why nodes report facts and keep no statistics: the models stay as small as the protocols, both systems are measured by
+the same code, and a new figure needs no change of a model. Why ownership is followed as the facts come in, and not
+afterwards: an invariant that the model breaks ends the run at the moment at which it is broken, where it can be seen
+why; and only changes are kept, so that an hour of a quiet group costs as little as a minute of it.
+"""
 
 from collections import Counter
 from collections.abc import Callable, Mapping
@@ -7,7 +13,17 @@ from typing import Any, TypeVar
 
 from protocols.engine.nodes import Message, Time
 from protocols.engine.simulation import CALL
-from protocols.facts import Granted, Owns, RebalanceEnded, Transition
+from protocols.facts import (
+    Acquired,
+    Available,
+    Committed,
+    Ended,
+    Granted,
+    Owns,
+    RebalanceEnded,
+    Renewed,
+    Transition,
+)
 from protocols.load import quickly_made
 from protocols.scenario.events import Event
 from protocols.scenario.topology import ProcessPeers
@@ -15,10 +31,11 @@ from protocols.timeline.causes import Call, Causes
 from protocols.timeline.invariants import Invariants, MayOwn
 from protocols.timeline.lifetimes import Lifetimes
 from protocols.timeline.ownership import Beliefs, Double, Gap, Interval, OwnershipView, Pause
+from protocols.timeline.records import Given, Records
 from protocols.timeline.timeline import Timeline
 from protocols.timeline.trace import HandledEvent, ObservedFact, Sent, Trace
 
-T = TypeVar("T", Interval, Gap, Double)
+T = TypeVar("T", Interval, Gap, Double, Given)
 
 
 _observed = quickly_made(ObservedFact)
@@ -30,7 +47,8 @@ class Recorder:
     ``lives``: queues that do not exist all the time (`lifetimes`); ``may_own``: who may own what (`may_own_in`);
     ``uncounted``: prefixes of topics that no figure counts; ``peers``: who lives in one process with whom; ``reads``:
     whether a group has to do with a topic (`reads_in`); ``broadcasting``: groups in which every member reads every
-    queue, so that no figure of sharing counts them. Raises `InvariantError` where the model breaks one.
+    queue, ``without_owners``: those whose records are given out one by one: no figure of sharing counts either. Raises
+    `InvariantError` where the model breaks one.
     """
 
     def __init__(
@@ -42,8 +60,9 @@ class Recorder:
         peers: ProcessPeers | None = None,
         reads: Callable[[str, str], bool] | None = None,
         broadcasting: frozenset[str] = frozenset(),
+        without_owners: frozenset[str] = frozenset(),
     ) -> None:
-        self._broadcasting = broadcasting
+        self._broadcasting, self._without_owners = broadcasting, without_owners
         self._peers, self._reads = peers, reads
         self._lives: Lifetimes = lives or {}
         self._uncounted = uncounted
@@ -60,7 +79,14 @@ class Recorder:
         self._beliefs = Beliefs(self._lives, uncounted, self._believed, self._gaps, self._doubles, broadcasting)
         self._grants = OwnershipView(self._granted)
         self._invariants = Invariants(may_own)
+        self._given: list[Given] = []
+        self._records = Records(self._lives, self._given)
         self._checks: Mapping[type, Callable[[Time, Any], None]] = {
+            Acquired: self._records.acquired,
+            Renewed: self._records.renewed,
+            Available: self._records.available,
+            Ended: self._records.ended,
+            Committed: self._records.committed,
             RebalanceEnded: self._invariants.ended,
             Transition: self._invariants.transition,
         }
@@ -123,12 +149,14 @@ class Recorder:
             doubles=tuple(_ordered([*self._doubles, *self._beliefs.open_doubles()])),
             ownership=self._beliefs.figures(end),
             pauses=tuple(pauses),
+            given=tuple(_ordered([*self._given, *self._records.hidden()])),
             messages=_by_name(messages or {}),
             lost=_by_name(self._lost),
             trace=self._trace,
             lives=self._lives,
             uncounted=self._uncounted,
             broadcasting=self._broadcasting,
+            without_owners=self._without_owners,
         )
 
     def _tracing(self) -> Trace:

@@ -83,6 +83,18 @@ COLUMNS: Mapping[str, Mapping[str, type]] = {
         "cause": int,
     },
     "deliveries": {**_QUEUE, "member": str, "first": int, "end": int, "from_ms": float, "to_ms": float},
+    "given": {
+        **_QUEUE,
+        "member": str,
+        "first": int,
+        "end": int,
+        "attempt": int,
+        "from_ms": float,
+        "due_ms": float,
+        "renewed": int,
+        "to_ms": float,
+        "fate": str,
+    },
     "commits": {
         **_QUEUE,
         "offset": int,
@@ -97,7 +109,7 @@ COLUMNS: Mapping[str, Mapping[str, type]] = {
 ``grant``. ``messages`` has rows only where the simulation traced."""
 
 LAG: Mapping[str, type] = {"at_ms": float, **_QUEUE, "records": int}
-"""The columns of `protocols.timeline.deliveries.lag_over_time` as rows."""
+"""What `compare.running.production.lag_of` finds, as rows."""
 
 SNAPSHOT: Mapping[str, Mapping[str, type]] = {
     "ownership": {**_QUEUE, "owner": str},
@@ -150,6 +162,11 @@ def _deliveries(timeline: Timeline) -> Iterator[Row]:
         yield done.group, *done.queue, done.member, done.first, done.end, done.since, done.until
 
 
+def _given(timeline: Timeline) -> Iterator[Row]:
+    for each in timeline.given:
+        yield each.group, *each.queue, each.member, *each[3:]
+
+
 def _commits(timeline: Timeline) -> Iterator[Row]:
     for commit in timeline.commits:
         yield (
@@ -163,6 +180,7 @@ _ROWS = {
     "rebalances": _rebalances,
     "messages": _messages,
     "deliveries": _deliveries,
+    "given": _given,
     "commits": _commits,
 }
 

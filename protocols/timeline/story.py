@@ -9,7 +9,19 @@ from typing import NamedTuple
 
 from protocols.engine.nodes import Time
 from protocols.engine.simulation import CALL
-from protocols.facts import Committed, Delivered, Epoch, Owns, Position, RebalanceBegan, Transition
+from protocols.facts import (
+    Acquired,
+    Committed,
+    Delivered,
+    Ended,
+    Epoch,
+    Owns,
+    Position,
+    RebalanceBegan,
+    Renewed,
+    Transition,
+    Writes,
+)
 from protocols.java import Queue
 from protocols.timeline import trace
 from protocols.timeline.deliveries import handled_more_than_once
@@ -123,13 +135,16 @@ def _happenings(timeline: Timeline) -> Iterator[StoryLine]:
 
 def _facts(timeline: Timeline) -> Iterator[StoryLine]:
     """Facts in the order in which they were observed, without commits and deliveries (`_commits`, `_at_the_end`),
-    without epochs, which others name, and without beliefs that change nothing; repeated transitions are counted."""
+    without epochs, which others name, without beliefs that change nothing, and without the records that are given for
+    the first time and acknowledged; repeated transitions are counted."""
     repeats = trace.RepeatedTransitions()
     stated: dict[tuple[str, str], tuple[Queue, ...]] = {}
     cause_of = {observed: rebalance.cause for rebalance in timeline.rebalances for observed in rebalance.facts}
     for observed in timeline.facts:
         fact = observed.fact
-        if isinstance(fact, Committed | Delivered | Position | Epoch):
+        if isinstance(fact, Committed | Delivered | Position | Epoch | Writes):
+            continue
+        if isinstance(fact, Acquired | Renewed | Ended) and not trace.is_significant(fact):
             continue
         if isinstance(fact, Owns):
             key = fact.group, fact.member

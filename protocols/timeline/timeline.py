@@ -12,13 +12,15 @@ from functools import cached_property
 from typing import NamedTuple, TypeVar
 
 from protocols.engine.nodes import Time
-from protocols.facts import Committed, Delivered, Owns, PassedOver
+from protocols.facts import Committed, Delivered, Ended, Owns, PassedOver
 from protocols.java import Queue, sort_queues
+from protocols.load import quickly_made
 from protocols.timeline.causes import Causes
 from protocols.timeline.deliveries import Delivery, Positions, burst, delivered, positions, redelivered
 from protocols.timeline.lifetimes import Lifetimes
 from protocols.timeline.ownership import Double, Gap, Interval, OwnershipFigures, Pause
 from protocols.timeline.rebalances import Rebalance, completed, rebalances
+from protocols.timeline.records import Given, ended_how, times_given
 from protocols.timeline.trace import ObservedFact, Sent, Trace
 
 F = TypeVar("F")
@@ -54,13 +56,16 @@ class Commit(NamedTuple):
         return not self.error and self.before is not None and self.offset < self.before
 
 
+_commit = quickly_made(Commit)
+
+
 def commits(facts: Iterable[tuple[Time, Committed]]) -> list[Commit]:
     """The commits in the order in which brokers saw them."""
     stands: dict[tuple[str, Queue], int] = {}
     found = []
     for now, fact in facts:
         key = fact.group, fact.queue
-        found.append(Commit(now, *fact, stands.get(key)))
+        found.append(_commit((now, *fact, stands.get(key))))
         if not fact.error:
             stands[key] = fact.offset
     return found
@@ -74,7 +79,7 @@ def back_within_a_generation(all_commits: Iterable[Commit]) -> list[Commit]:
     highest: dict[tuple[str, Queue], tuple[int | None, int]] = {}
     found = []
     for commit in all_commits:
-        if not commit.taken:
+        if commit.error:
             continue
         key = commit.group, commit.queue
         before = highest.get(key)
@@ -112,10 +117,19 @@ class Timeline:
     """The same of those that a fault of the network lost."""
     trace: Trace | None = None
     """Every message and cause, where the simulation traced."""
+    given: tuple[Given, ...] = ()
+    """Records that were given out one by one, by when they were given."""
     lives: Lifetimes = field(default_factory=dict)
     uncounted: tuple[str, ...] = ()
     broadcasting: frozenset[str] = frozenset()
     """Groups in which every member reads every queue: ``gaps``, ``doubles`` and ``ownership`` are of the others."""
+    without_owners: frozenset[str] = frozenset()
+    """Groups whose records are given out one by one, so that no queue has an owner."""
+
+    @property
+    def not_shared(self) -> frozenset[str]:
+        """Groups that no figure of sharing counts."""
+        return self.broadcasting | self.without_owners
 
     @cached_property
     def _by_kind(self) -> Mapping[type, Sequence[ObservedFact]]:
@@ -139,13 +153,30 @@ class Timeline:
         return tuple(commits(self.told(Committed)))
 
     @cached_property
+    def commits_back(self) -> tuple[Commit, ...]:
+        """Those that lie before what stood there."""
+        return tuple([commit for commit in self.commits if commit.back])
+
+    @cached_property
     def deliveries(self) -> tuple[Delivery, ...]:
         return tuple(delivered(self.told(Delivered)))
 
     @cached_property
     def passed_over(self) -> tuple[Delivery, ...]:
-        """Records that were read past without being handled: no deliveries, but no lag either."""
-        return tuple([Delivery.passed_over(now, fact) for now, fact in self.told(PassedOver)])
+        """Records that were read past, or given up, without being handled: no deliveries, but no lag either."""
+        passed = [Delivery.passed_over(now, fact) for now, fact in self.told(PassedOver)]
+        passed += [Delivery.given_up(now, fact) for now, fact in self.told(Ended) if fact.how != "acknowledged"]
+        return tuple(passed)
+
+    @cached_property
+    def times_given(self) -> Mapping[int, int]:
+        """How often to how many records were given so often, where they are given out one by one."""
+        return times_given(self.given, self.lives)
+
+    @cached_property
+    def ended_how(self) -> Mapping[str, int]:
+        """How such records ended (`protocols.facts.End`) to how many did."""
+        return ended_how(fact for _, fact in self.told(Ended))
 
     @cached_property
     def owned(self) -> Mapping[tuple[str, str], tuple[Queue, ...]]:

@@ -79,6 +79,28 @@ def _began(fact: facts.RebalanceBegan) -> str:
     return f"{who}: rebalance begins: {fact.trigger}"
 
 
+def _records(fact: facts.Acquired | facts.Renewed | facts.Available | facts.Ended) -> str:
+    last = fact.end - 1
+    which = f"record {last}" if fact.first == last else f"records {fact.first} to {last}"
+    return f"{which} of {queue_name(fact.queue)}"
+
+
+def _acquired(fact: facts.Acquired) -> str:
+    again = f" (attempt {fact.attempt})" if fact.attempt > 1 else ""
+    return f"{fact.member} is given {_records(fact)}{again}, hidden until {seconds(fact.until)}"
+
+
+def _ended_records(fact: facts.Ended) -> str:
+    if fact.how == "acknowledged":
+        return f"{fact.member} acknowledges {_records(fact)}"
+    one = fact.end == fact.first + 1
+    had = f", which {fact.member} had," if fact.member is not None and fact.how != "skipped" else ""
+    fate = {"dead letter": "sent to the dead letters"}.get(
+        fact.how, f"{fact.how}: nobody gets {'it' if one else 'them'}"
+    )
+    return f"{_records(fact)}{had} {'is' if one else 'are'} {fate}"
+
+
 _WORDS: Mapping[type, Callable[[Any], str]] = {
     facts.Owns: lambda fact: f"{fact.member} owns {queue_names(fact.queues)}{generation_suffix(fact.generation)}",
     facts.Granted: lambda fact: (
@@ -91,6 +113,10 @@ _WORDS: Mapping[type, Callable[[Any], str]] = {
     facts.Delivered: lambda fact: (
         f"{fact.member} has handled {queue_name(fact.queue)} {fact.first} to {fact.end - 1} since {seconds(fact.since)}"
     ),
+    facts.Acquired: _acquired,
+    facts.Renewed: lambda fact: f"{fact.member} keeps {_records(fact)} hidden until {seconds(fact.until)}",
+    facts.Available: lambda fact: f"{_records(fact)}, given to {fact.member}, can be given out again: {fact.why}",
+    facts.Ended: _ended_records,
     facts.PassedOver: lambda fact: (
         f"{fact.member} goes on behind record {fact.offset} of {queue_name(fact.queue)}: {fact.why}"
     ),
@@ -104,6 +130,7 @@ _WORDS: Mapping[type, Callable[[Any], str]] = {
         f"{fact.member} {fact.then}, because {fact.why} than {fact.setting} ({seconds(fact.limit)})"
     ),
     facts.Noted: lambda fact: fact.text,
+    facts.Stage: lambda fact: fact.what,
 }
 
 
@@ -120,6 +147,9 @@ _RULES: Mapping[type, Callable[[Any], bool]] = {
     facts.RebalanceEnded: lambda fact: fact.member is None or fact.changed,
     facts.Callback: lambda fact: True,
     facts.Committed: lambda fact: bool(fact.error),
+    facts.Acquired: lambda fact: fact.attempt > 1,
+    facts.Available: lambda fact: True,
+    facts.Ended: lambda fact: fact.how != "acknowledged",
     facts.TimedOut: lambda fact: True,
     facts.PassedOver: lambda fact: True,
     facts.StandsStill: lambda fact: True,

@@ -8,7 +8,7 @@ from dataclasses import replace
 from protocols.engine.nodes import Message, Outbox, Time
 from protocols.facts import Committed, Noted
 from protocols.java import Queue
-from rocketmq_selfbalance.broker import connections, pulls
+from rocketmq_selfbalance.broker import connections, giving_out, pulls
 from rocketmq_selfbalance.broker.state import SYSTEM_TOPICS, Broker, Handler
 from rocketmq_selfbalance.broker.store import ChangeRole, Haunt, Produce, StopBroker, Write
 from rocketmq_selfbalance.codes import PERM_WRITE
@@ -25,6 +25,7 @@ def put(broker: Broker, now: Time, config: TopicConfig, out: Outbox) -> None:
     if broker.disk.topics.put(now, config):
         open_queues(broker, now, config)
         pulls.reschedule(broker, now, config.topic, out)
+        giving_out.arrived(broker, now, config.topic, out)
         connections.register(broker, (config,), out)
 
 
@@ -35,6 +36,7 @@ def delete(broker: Broker, now: Time, topic: str, out: Outbox) -> None:
         broker.offsets.clean_topic(topic)
         broker.unflushed = True
         pulls.reschedule(broker, now, topic, out)
+        giving_out.forget(broker, topic, out)
 
 
 def produce(broker: Broker, now: Time, command: Produce, out: Outbox) -> None:
@@ -44,6 +46,7 @@ def produce(broker: Broker, now: Time, command: Produce, out: Outbox) -> None:
     if config is not None:
         open_queues(broker, now, config)
         pulls.reschedule(broker, now, command.topic, out)
+        giving_out.arrived(broker, now, command.topic, out)
 
 
 def open_queues(broker: Broker, now: Time, config: TopicConfig) -> None:
@@ -116,6 +119,7 @@ def _write(broker: Broker, now: Time, sender: str, message: Write, out: Outbox) 
     if queue is not None:
         queue.add(now, message.records)
         pulls.notify_message_arriving(broker, now, message.topic, message.number, out)
+        giving_out.arrived(broker, now, message.topic, out)
 
 
 def _stop(broker: Broker, now: Time, sender: str, message: StopBroker, out: Outbox) -> None:

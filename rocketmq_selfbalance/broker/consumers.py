@@ -137,7 +137,7 @@ class ConsumerManager(NodeState):
     channel_expired_ms: Time
     fast_channel_events: bool = field(default=False, kw_only=True)
     notify_broadcasting: bool = field(default=False, kw_only=True)
-    release: Apart[Version] = field(default=DEFAULT, kw_only=True)
+    version: Apart[Version] = field(default=DEFAULT, kw_only=True)
     groups: dict[str, ConsumerGroup] = field(default_factory=dict)
     _by_channel: dict[str, dict[str, None]] = field(default_factory=dict)
     """Channel to its groups, in order; only kept with ``fast_channel_events``. A channel's groups are one text in
@@ -194,7 +194,7 @@ class ConsumerManager(NodeState):
 
     def _enter(self, name: str, subscriptions: Iterable[Subscription]) -> None:
         for topic, *_ in subscriptions:
-            self.by_topic.setdefault(topic, {})[name if self.release.topics_have_their_groups else topic] = None
+            self.by_topic.setdefault(topic, {})[name if self.version.topics_have_their_groups else topic] = None
 
     def _notified(self, group: ConsumerGroup) -> bool:
         return self.notify_broadcasting or group.message_model != BROADCASTING

@@ -4,6 +4,7 @@
   questions for offsets), of ``AdminBrokerProcessor`` what consumers ask of it (locks, a queue's offsets),
   ``SendMessageProcessor`` (records that a consumer could not handle), ``ScheduleMessageService`` (their delivery)
 - `pulls`: ``PullMessageProcessor``, ``PullRequestHoldService``
+- `giving_out`: ``PopMessageProcessor`` and what belongs to it
 - `administration`: the rest of ``AdminBrokerProcessor``; ``TopicConfigManager``
 - `connections`: ``ClientHousekeepingService``, ``DefaultConsumerIdsChangeListener``, ``BrokerOuterAPI``, and when
   ``ConsumerOffsetManager`` writes
@@ -18,12 +19,13 @@ from protocols.engine.nodes import OPERATOR, Message, Outbox, Time, TimerName
 from protocols.facts import Committed, Noted
 from protocols.node_state import NodeState
 from rocketmq_selfbalance import codes
-from rocketmq_selfbalance.broker import administration, connections, pulls
+from rocketmq_selfbalance.broker import administration, connections, giving_out, pulls
 from rocketmq_selfbalance.broker.connections import FLUSH, IDLE, NOTIFY, REGISTER, SCAN
 from rocketmq_selfbalance.broker.state import Broker, Handler, retry_topic
 from rocketmq_selfbalance.messages import membership, offsets
 from rocketmq_selfbalance.messages.nameserver import TopicConfig
 from rocketmq_selfbalance.messages.requests import Answer, LockBatchMq, LockBatchMqAnswer, UnlockBatchMq
+from rocketmq_selfbalance.popping import messages as popping
 
 DELIVER = "deliver"
 """Name of the timer."""
@@ -215,6 +217,7 @@ class BrokerNode(NodeState):
         if not settings.real_time_notify_consumer_change:
             out.set_timer(NOTIFY, now + settings.collected_notify_first_ms)
         schedule_next(broker, now, out)
+        giving_out.start(broker, now, out)
 
     def receive(self, now: Time, sender: str, message: Message, out: Outbox) -> None:
         broker = self.state
@@ -226,6 +229,8 @@ class BrokerNode(NodeState):
         if isinstance(timer, tuple):
             if timer[0] == IDLE:
                 connections.idle_due(self.state, now, timer[1], out)
+            elif timer[0] == giving_out.POPPED:
+                giving_out.due(self.state, now, timer, out)
             else:
                 pulls.held_due(self.state, now, timer, out)
         else:
@@ -259,4 +264,8 @@ _REQUESTS: Mapping[type[Message], Handler] = {
     offsets.GetMinOffset: _min_offset,
     offsets.SearchOffsetByTimestamp: _search_offset,
     offsets.ConsumerSendMsgBack: _send_back,
+    popping.ReceiveMessage: giving_out.receive,
+    popping.AckMessage: giving_out.ack,
+    popping.ChangeInvisibleDuration: giving_out.change,
+    popping.ForwardToDeadLetterQueue: giving_out.bury,
 }

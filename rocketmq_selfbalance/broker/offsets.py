@@ -43,7 +43,7 @@ class CommitAnswer(NamedTuple):
 
 @dataclass(slots=True, eq=False)
 class ConsumerOffsetManager(NodeState):
-    """Committed offsets, pending resets and pull offsets of one broker of the version ``release``.
+    """Committed offsets, pending resets and pull offsets of one broker of this ``version``.
 
     ``server_side_reset`` is ``useServerSideResetOffset``, ``version_step`` is ``consumerOffsetUpdateVersionStep``: the
     number of commits after which the data version rises.
@@ -52,17 +52,17 @@ class ConsumerOffsetManager(NodeState):
     now: InitVar[Time]
     server_side_reset: bool = field(default=True, kw_only=True)
     version_step: int = field(default=500, kw_only=True)
-    release: Apart[Version] = field(default=DEFAULT, kw_only=True)
+    version: Apart[Version] = field(default=DEFAULT, kw_only=True)
     offsets: Table = field(default_factory=dict)
     resets: Table = field(default_factory=dict)
     """Offsets set by an administrator, until the next pull takes them."""
     pulls: Apart[Table] = field(default_factory=dict)
     """Where the last pull of a queue ended; for statistics only."""
-    version: Apart[DataVersion] = field(init=False)
+    data_version: Apart[DataVersion] = field(init=False)
     _commits: Apart[int] = 0
 
     def __post_init__(self, now: Time) -> None:
-        self.version = DataVersion(timestamp=now)
+        self.data_version = DataVersion(timestamp=now)
 
     # What clients ask.
 
@@ -113,7 +113,7 @@ class ConsumerOffsetManager(NodeState):
         self.offsets.setdefault(_key(topic, group), {})[number] = offset
         self._commits += 1
         if self._commits % self.version_step == 0:
-            self.version = self.version._replace(timestamp=now, counter=self.version.counter + 1)
+            self.data_version = self.data_version._replace(timestamp=now, counter=self.data_version.counter + 1)
 
     def query(self, group: str, topic: str, number: int) -> int:
         """The committed offset, or the pending reset; -1 where there is none."""
@@ -166,7 +166,7 @@ class ConsumerOffsetManager(NodeState):
     def clean_topic(self, topic: str) -> None:
         """The topic is deleted: groups that have committed offsets of it lose these (spec 15)."""
         committed = [key for key in self.offsets if (_parts(key) or ("",))[0] == topic]
-        others = (self.pulls, self.resets) if self.release.deleted_topic_has_no_offsets else ()
+        others = (self.pulls, self.resets) if self.version.deleted_topic_has_no_offsets else ()
         for table in (self.offsets, *others):
             for key in committed:
                 table.pop(key, None)
@@ -200,17 +200,17 @@ class ConsumerOffsetManager(NodeState):
     # The file.
 
     def stored(self) -> PersistedOffsets:
-        return PersistedOffsets(self.version, {key: dict(offsets) for key, offsets in self.offsets.items()})
+        return PersistedOffsets(self.data_version, {key: dict(offsets) for key, offsets in self.offsets.items()})
 
     def text(self, epoch_ms: Time = 0) -> str:
         """What a flush writes into ``consumerOffset.json``; times in it count from 1970, where virtual time begins at
         ``epoch_ms``."""
-        pulls = self.pulls if self.release.pull_offsets_are_written else None
+        pulls = self.pulls if self.version.pull_offsets_are_written else None
         return _text_of(self.stored(), pulls, epoch_ms)
 
     def load(self, stored: PersistedOffsets) -> None:
         """Go on with what was written last. A new manager has neither later commits nor pending resets."""
-        self.version = stored.version
+        self.data_version = stored.version
         self.offsets = {key: dict(offsets) for key, offsets in stored.offsets.items()}
 
 

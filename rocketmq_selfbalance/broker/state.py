@@ -23,6 +23,7 @@ from rocketmq_selfbalance.messages.membership import SubscriptionGroup
 from rocketmq_selfbalance.messages.nameserver import DataVersion, TopicConfig
 from rocketmq_selfbalance.messages.offsets import PullMessage
 from rocketmq_selfbalance.pop import RequestModes
+from rocketmq_selfbalance.popping.state import GivenOut
 from rocketmq_selfbalance.versions import DEFAULT, Version
 
 DELAY_LEVELS_S = (1, 5, 10, 30, 60, 120, 180, 240, 300, 360, 420, 480, 540, 600, 1200, 1800, 3600, 7200)
@@ -178,6 +179,8 @@ class Disk(NodeState):
     store: MessageStore
     offsets: PersistedOffsets = field(default_factory=lambda: PersistedOffsets(DataVersion(), {}))
     """As last flushed."""
+    given_out: dict[tuple[str, str], GivenOut] = field(default_factory=dict)
+    """(Topic, group) to what was given out by POP."""
     request_modes: RequestModes = field(default_factory=RequestModes)
     """``messageRequestMode.json``."""
 
@@ -284,13 +287,13 @@ class Broker(NodeState):
             settings.channel_expired_timeout_ms,
             fast_channel_events=settings.enable_fast_channel_event_process,
             notify_broadcasting=settings.notify_broadcasting,
-            release=settings.version,
+            version=settings.version,
         )
         self.offsets = ConsumerOffsetManager(
             0.0,
             server_side_reset=settings.use_server_side_reset_offset,
             version_step=settings.consumer_offset_update_version_step,
-            release=settings.version,
+            version=settings.version,
         )
         self.locks = RebalanceLockManager(settings.lock_max_live_time_ms)
 

@@ -1,6 +1,13 @@
 """Concurrent consumption (``ConsumeMessageConcurrentlyService``): batches go to a pool of threads, the smallest
-unfinished offset is kept (spec 6.5). Records of a range that begin together and take equally long are one piece of
-work."""
+unfinished offset is kept (spec 6.5).
+
+Why nobody waits for a queue's order here: each batch is a task of its own, so a slow record holds up one thread and
+not its queue. The price is that later records of the queue are handled before earlier ones. Who needs order uses
+`consuming_orderly`, whose locks at the broker make a queue one task at a time.
+
+Why a piece of work is a range: records have no content in the model. Those that begin together and take equally long
+end together, so a thread pool of 20 needs one event for 20 records.
+"""
 
 from collections.abc import Callable
 

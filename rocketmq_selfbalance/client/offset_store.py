@@ -30,9 +30,9 @@ def queue_hash(queue: Queue) -> int:
     return (31 * (31 * (31 + string_hash(queue.broker)) + queue.number) + string_hash(queue.topic)) & _MASK
 
 
-def write_offsets(offsets: Mapping[Queue, int], release: Version = DEFAULT) -> str:
+def write_offsets(offsets: Mapping[Queue, int], version: Version = DEFAULT) -> str:
     ordered = _concurrent_order(list(offsets))
-    begin = "\n\t\t" if release.local_entries_have_lines else ""
+    begin = "\n\t\t" if version.local_entries_have_lines else ""
     entries = ",".join(f"{begin}{_entry(queue, offsets[queue])}" for queue in ordered)
     return f'{{\n\t"offsetTable":{{{entries}\n\t}}\n}}' if entries else '{\n\t"offsetTable":{}\n}'
 
@@ -193,10 +193,10 @@ class OffsetsFile(NodeState):
                 pass
         return read_offsets(self.backup) if self.backup else None
 
-    def write(self, offsets: dict[Queue, int], release: Version) -> None:
+    def write(self, offsets: dict[Queue, int], version: Version) -> None:
         if self.text is not None:
             self.backup = self.text
-        self.text = write_offsets(offsets, release)
+        self.text = write_offsets(offsets, version)
 
 
 @dataclass(slots=True, eq=False)
@@ -204,7 +204,7 @@ class LocalOffsets(NodeState):
     """``LocalFileOffsetStore``: kept in a file of the machine, which outlives the client."""
 
     file: OffsetsFile
-    release: Apart[Version] = DEFAULT
+    version: Apart[Version] = DEFAULT
     table: Table = field(default_factory=Table)
 
     def load(self) -> None:
@@ -245,7 +245,7 @@ class LocalOffsets(NodeState):
         except UnreadableOffsets:
             return
         offsets.update((queue, self.table.offsets[queue]) for queue in queues)
-        self.file.write(offsets, self.release)
+        self.file.write(offsets, self.version)
 
 
 OffsetStore: TypeAlias = RemoteOffsets | LocalOffsets

@@ -1,5 +1,13 @@
 """``ProcessQueue``: the client's record of one queue it owns, what was fetched and is not finished, and flags (spec
-6.4)."""
+6.4).
+
+Why it exists: records of one queue are finished in any order by a pool of threads, but a committed offset says "all
+before this". So the client keeps what it fetched until it is finished, and commits the smallest offset that is not:
+after a crash everything behind that is handled again, finished or not.
+
+Why ``dropped`` is a flag and not a removal: a rebalance takes the queue away while threads still work on its records.
+They see the flag when they are done, and neither commit nor fetch on; the next owner may have begun by then.
+"""
 
 from collections.abc import Iterable
 from dataclasses import InitVar, dataclass, field

@@ -88,6 +88,8 @@ if TYPE_CHECKING:
     )
     from rocketmq_selfbalance.cluster.outages import NAME_SERVER
     from rocketmq_selfbalance.cluster.servers import configuration
+    from rocketmq_selfbalance.cluster.traffic import REQUESTS, SIZES
+    from rocketmq_selfbalance.cluster.variant import cluster_of_variant
     from rocketmq_selfbalance.codes import (
         BROADCASTING,
         CLUSTERING,
@@ -104,7 +106,6 @@ if TYPE_CHECKING:
         SUCCESS,
         TOPIC_NOT_EXIST,
     )
-    from rocketmq_selfbalance.frame_sizes import REQUESTS, SIZES
     from rocketmq_selfbalance.messages.membership import (
         ConsumerData,
         GetConsumerListByGroup,
@@ -152,6 +153,7 @@ if TYPE_CHECKING:
         polling_time,
         retry_delay,
     )
+    from rocketmq_selfbalance.popping.proxy import PROXY
     from rocketmq_selfbalance.sending import REAL_NAMES as PRODUCER_SETTINGS
     from rocketmq_selfbalance.states import CLIENT, PROCESS_QUEUE
     from rocketmq_selfbalance.versions import VERSIONS, Version

@@ -2,7 +2,8 @@
 
 They are no nodes. One client writes to each topic; it knows the topic's brokers as the name server told it at its last
 poll (every ``pollNameServerInterval``), and what it sends to whom follows from that and from which brokers live
-(`rocketmq_selfbalance.sending`). Each change is told as `protocols.facts.Writes`, what follows for whom as `Stage`.
+(`rocketmq_selfbalance.sending`). Each change is told as `protocols.facts.Writes` and `Resends`, what follows for whom
+as `Stage`.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -13,7 +14,7 @@ from typing import Final, Literal, Protocol, TypeAlias
 
 from protocols.engine.nodes import Time
 from protocols.engine.simulation import Simulation
-from protocols.facts import Stage, Writes
+from protocols.facts import Resends, Stage, Writes
 from protocols.java import Queue
 from protocols.load import Production
 from protocols.scenario.jitter import IN_STEP, Beginning
@@ -59,6 +60,7 @@ class _Topic:
     told: Account = field(default_factory=Account)
     """The account as of the last stage."""
     told_writes: dict[Queue, Writes] = field(default_factory=dict)
+    told_retried: float = 0.0
     late: dict[Queue, Production] = field(default_factory=dict)
     """What a frozen broker will store when it goes on."""
 
@@ -88,11 +90,20 @@ class Producers:
     """Those of one variant: they do nothing of their own before a broker fails."""
 
     def __init__(
-        self, simulation: Simulation, world: World, settings: ProducerSettings, name_server: str, *, keyed: bool
+        self,
+        simulation: Simulation,
+        world: World,
+        settings: ProducerSettings,
+        name_server: str,
+        *,
+        keyed: bool,
+        keys: Mapping[str, str],
     ) -> None:
+        """``keyed``: a record's key selects its queue, as it does in the topics of ``keys``, of which is known how
+        often each key comes."""
         self._simulation, self._world, self.settings = simulation, world, settings
         self.replicas: Servers
-        self._name_server, self._keyed = name_server, keyed
+        self._name_server, self._keyed, self._keys = name_server, keyed, keys
         self._beginning = IN_STEP
         self._topics: dict[str, _Topic] = {}
         self._polling: set[str] = set()
@@ -137,6 +148,7 @@ class Producers:
                     self._world.store(queue, count)
             if reads and any(kept.values()):
                 twice = round(state.account.twice - state.told.twice)
+                self._observe(Resends(topic, state.told_retried, twice))
                 self._tell(
                     broker,
                     f"{broker} stores {sum(kept.values())} records of {topic} that were sent to it meanwhile: "
@@ -186,7 +198,7 @@ class Producers:
     def _tell(self, server: str, what: str, until: str, setting: str) -> None:
         self._observe(Stage(server, what, until, setting))
 
-    def _observe(self, fact: Stage | Writes) -> None:
+    def _observe(self, fact: Stage | Writes | Resends) -> None:
         simulation = self._simulation
         simulation.observer.fact(simulation.now, self._name_server, fact, simulation.root, simulation.handling)
 
@@ -211,9 +223,12 @@ class Producers:
         """From now on the topic is written to as its producer and the brokers are now."""
         self._settle(topic)
         state, every = self._topics[topic], self._world.load(topic)
-        state.sends = self._sends(state, every)
+        state.sends = self._sends(topic, state, every)
         self._world.write(topic, state.sends.written)
         now = self._simulation.now
+        if state.sends.retried != state.told_retried:
+            state.told_retried = state.sends.retried
+            self._observe(Resends(topic, state.told_retried))
         for queue in every:
             rate, late = state.sends.written.get(queue, 0.0), state.sends.waiting.get(queue, 0.0)
             before = state.late.get(queue, Production(0.0, now))
@@ -226,7 +241,7 @@ class Producers:
                 state.told_writes[queue] = fact
                 self._observe(fact)
 
-    def _sends(self, state: _Topic, every: Mapping[Queue, float]) -> Sends:
+    def _sends(self, topic: str, state: _Topic, every: Mapping[Queue, float]) -> Sends:
         health = {broker: self.replicas.health(address) for broker, address in state.known.items()}
         listed = [queue for queue in every if queue.broker in health]
         dead = frozenset(broker for broker in health if health[broker] == "dead")
@@ -235,8 +250,9 @@ class Producers:
         its = self.settings
         thaws = min((self.replicas.thaws(state.known[broker]) for broker in frozen), default=0.0)
         lasts, seed = thaws - self._simulation.now, self._simulation.seed
-        if self._keyed:
-            keyed = sending.by_key(every, listed, dead)
+        keys = self._keys.get(topic)
+        if self._keyed or keys is not None:
+            keyed = sending.by_key(every, listed, dead, keys)
             if frozen:
                 return sending.beside_frozen(
                     listed, keyed.written, sum(keyed.written.values()), frozen, its, lasts, seed

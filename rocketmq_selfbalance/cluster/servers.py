@@ -17,6 +17,7 @@ from protocols.load import changed
 from protocols.scenario import events
 from protocols.scenario.events import Event
 from protocols.scenario.jitter import IN_STEP, Beginning
+from protocols.scenario.keys import BY_HASH_CODE
 from protocols.scenario.model import Scenario
 from protocols.scenario.rates import Rates
 from rocketmq_selfbalance import nameserver
@@ -124,7 +125,7 @@ class Servers:
         self._configuration, self._simulation = configuration, simulation
         self.topics: dict[str, dict[str, int]] = {topic: dict(part.queues) for topic, part in scenario.topics.items()}
         """Topic to its queues per broker, as the administrator set them last."""
-        self._rates = Rates(scenario)
+        self._rates = Rates(scenario, BY_HASH_CODE)
         self._uneven = bool(scenario.load.rates or scenario.load.keys)
         self._produced: dict[str, float] = {}
         """Topic to what was said last of its queues' load, where that is not the scenario's."""
@@ -134,6 +135,7 @@ class Servers:
             producer_settings({**_of_every_client(configuration), **scenario.load.producer}),
             NAME_SERVER,
             keyed=scenario.load.selector == "key",
+            keys=scenario.load.keys,
         )
         self.replicas = Replicas(scenario, simulation, configuration.broker, self._look, self.producers.goes_on)
         self.producers.replicas = self.replicas

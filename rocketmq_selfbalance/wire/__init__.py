@@ -14,7 +14,7 @@ from protocols.named_modules import lazy_names
 
 if TYPE_CHECKING:
     from rocketmq_selfbalance.remoting import Frame, FrameError, decode, encode, length_of
-    from rocketmq_selfbalance.wire.cluster import RocketMQCluster
+    from rocketmq_selfbalance.wire.cluster import RocketMQCluster, has_grpc
     from rocketmq_selfbalance.wire.messages import Pulled, SendMessage
     from rocketmq_selfbalance.wire.orders import KINDS
     from rocketmq_selfbalance.wire.refusals import (

@@ -97,6 +97,7 @@ class ServedBroker:
     def start(self, now: Time, out: Outbox) -> None:
         named = self._at(now, out)
         self.served.started = now
+        self.served.unfinished.clear()
         popping.begin(self.served)
         self.node.start(now, named)
         schedule_next(self.served.broker, now, named)
@@ -122,6 +123,8 @@ class ServedBroker:
         elif timer == DELIVER:
             pulling.delivered(served, now, named)
             schedule_next(served.broker, now, named)
+        elif isinstance(timer, tuple) and timer[0] == sending.WRITE:
+            sending.go_on(served, now, timer[1], named)
         elif isinstance(timer, tuple) and timer[0] == POPPED:
             popping.due(served, now, timer, named)
         elif isinstance(timer, tuple) and timer[0] != IDLE:

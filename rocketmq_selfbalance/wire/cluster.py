@@ -38,6 +38,15 @@ NAME_SERVER: Final = "namesrv"
 """Node name of the name server."""
 
 
+def has_grpc() -> bool:
+    """Whether a proxy can be served here; what it needs is loaded, which takes longer than a cluster's start."""
+    try:
+        import rocketmq_selfbalance.wire.grpc_door  # noqa: F401
+    except ModuleNotFoundError:
+        return False
+    return True
+
+
 class RocketMQCluster:
     """One in a world on sockets; made by `start`, to be used in the world's event loop."""
 
@@ -115,7 +124,7 @@ class RocketMQCluster:
         return list(self.disks)
 
     async def _start_name_server(self, port: int) -> None:
-        conversations = maker(requests.NAME_SERVER, NAME_SERVER, self.wire)
+        conversations = maker(requests.NAME_SERVER, NAME_SERVER, self.wire, self.broker_settings.version.name)
         address = await self.world.listen(NAME_SERVER, conversations, self.host, port)
         self.addresses[NAME_SERVER] = at_port(self.advertised or address.host, address.port)
         self.world.start(NAME_SERVER, ServedNameServer(self.addresses, self._name_server_settings))
@@ -134,7 +143,7 @@ class RocketMQCluster:
         """Start a broker that is stopped, with the disk and the port that it had."""
         known = self.addresses.get(name)
         port = int(known.rpartition(":")[2]) if known is not None else 0
-        conversations = maker(requests.BROKER, name, self.wire)
+        conversations = maker(requests.BROKER, name, self.wire, self.broker_settings.version.name)
         address = await self.world.listen(name, conversations, self.host, port)
         self.addresses[name] = at_port(self.advertised or address.host, address.port)
         store = self._stores[name]
@@ -168,10 +177,10 @@ class RocketMQCluster:
 
     async def start_proxy(self, port: int = 0, settings: ProxySettings | None = None) -> bool:
         """Serve clients of the 5.x line too, on this port (0: a free one); whether grpcio is there to do it."""
-        try:
-            from rocketmq_selfbalance.wire.grpc_door import DOOR, GrpcDoor
-        except ModuleNotFoundError:
+        if not has_grpc():
             return False
+        from rocketmq_selfbalance.wire.grpc_door import DOOR, GrpcDoor
+
         door = GrpcDoor(self.world)
         self.world.endings.append(door.close)
         taken = await door.listen(self.host, port)

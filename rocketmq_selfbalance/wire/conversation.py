@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 from protocols.engine.connection import MakeConversation, WireError, check_preface
 from protocols.engine.nodes import Message
-from rocketmq_selfbalance.remoting import ONEWAY, Frame, FrameError, decode, encode, length_of
+from rocketmq_selfbalance.remoting import NUMBERS, ONEWAY, Frame, FrameError, decode, encode, length_of
 from rocketmq_selfbalance.wire import answers, messages
 from rocketmq_selfbalance.wire.requests import Decoder
 from rocketmq_selfbalance.wire.served import WireSettings
@@ -30,10 +30,11 @@ class _Pending(NamedTuple):
 
 
 class Conversation:
-    """Of a server's node named ``server``; ``decoders`` are those of its kind (`requests`)."""
+    """Of a server's node named ``server``, of this ``version``; ``decoders`` are those of its kind (`requests`)."""
 
-    def __init__(self, decoders: Mapping[int, Decoder], server: str, settings: WireSettings) -> None:
+    def __init__(self, decoders: Mapping[int, Decoder], server: str, settings: WireSettings, version: str) -> None:
         self._decoders, self._server, self._settings = decoders, server, settings
+        self._number = NUMBERS[version]
         self._read = bytearray()
         self._count = self._opaque = 0
         self._pending: dict[int, _Pending] = {}
@@ -66,16 +67,17 @@ class Conversation:
                 pending = self._pending.pop(message[0], None)
                 if pending is None:
                     return ()
-                return _written(*answers.frame_of(pending.opaque, answers.answered(pending.request, message)))
+                frame, body = answers.frame_of(pending.opaque, answers.answered(pending.request, message))
+                return _written(frame._replace(version=self._number), body)
             self._opaque += 1
-            frame = answers.notice(message, self._opaque, for_c=self._language != "JAVA")
-            if frame is None:
+            notice = answers.notice(message, self._opaque, for_c=self._language != "JAVA")
+            if notice is None:
                 raise WireError(f"RocketMQ's servers do not say {type(message).__name__}")
             if isinstance(message, messages.AskClient):
                 self._asked[self._opaque] = message.question
                 if len(self._asked) > self._settings.most_unanswered:
                     del self._asked[next(iter(self._asked))]
-            return (encode(frame),)
+            return (encode(notice._replace(version=self._number)),)
         except FrameError as error:
             raise WireError(str(error)) from None
 
@@ -144,6 +146,6 @@ def _written(frame: Frame, body: Sequence[bytes]) -> Sequence[bytes]:
     return (int.from_bytes(raw[:_LENGTH]) + length).to_bytes(_LENGTH) + raw[_LENGTH:], *body
 
 
-def maker(decoders: Mapping[int, Decoder], server: str, settings: WireSettings) -> MakeConversation:
-    """What makes the conversations of a server's node."""
-    return lambda peer: Conversation(decoders, server, settings)
+def maker(decoders: Mapping[int, Decoder], server: str, settings: WireSettings, version: str) -> MakeConversation:
+    """What makes the conversations of a server's node of this version of RocketMQ."""
+    return lambda peer: Conversation(decoders, server, settings, version)

@@ -2,7 +2,8 @@
 ``TopicConfigManager.createTopicInSendMessageMethod``), and those that consumers send back
 (``consumerSendMsgBack``; spec 6.7), by the rules of `rocketmq_selfbalance.broker.node`."""
 
-from collections.abc import Mapping
+from collections import deque
+from collections.abc import Generator, Iterator, Mapping
 from math import ceil
 
 from protocols.engine.nodes import Outbox, Time
@@ -42,9 +43,48 @@ _TIMED = {"TIMER_DELIVER_MS": 1.0, "TIMER_DELAY_MS": 1.0, "TIMER_DELAY_SEC": 100
 """Property by which a record asks to be delivered later to the milliseconds of its unit."""
 
 
+WRITE = "write"
+"""First part of the name of a timer: the next records of a topic are written."""
+_AT_ONCE = 2_000
+"""Records of a batch that are read or written until others may have their turn."""
+_LONG = 64 * 1024
+"""Bytes of a batch that is taken piece by piece."""
+
+
 def send(served: Served, now: Time, sender: str, message: SendMessage, out: Outbox) -> None:
+    """Write what a producer sends, and answer it: piece by piece, where it is a long batch. What comes for the same
+    topic meanwhile waits, so that the records of a batch follow each other."""
+    unfinished, work = served.unfinished.get(message.topic), _sent(served, now, sender, message, out)
+    if unfinished is not None:
+        unfinished.append(work)
+    elif message.batch and len(message.body) > _LONG:
+        served.unfinished[message.topic] = deque([work])
+        out.set_timer((WRITE, message.topic), now)
+    else:
+        deque(work, maxlen=0)
+
+
+def go_on(served: Served, now: Time, topic: str, out: Outbox) -> None:
+    """Do the next piece of what waits for this topic."""
+    unfinished = served.unfinished[topic]
+    if next(unfinished[0], _DONE) is _DONE:
+        unfinished.popleft()
+    if unfinished:
+        out.set_timer((WRITE, topic), now)
+    else:
+        del served.unfinished[topic]
+
+
+_DONE = object()
+
+
+def _sent(served: Served, now: Time, sender: str, message: SendMessage, out: Outbox) -> Iterator[None]:
+    records = [(message.flag, message.body, message.properties)] if not message.batch else []
     try:
-        records = [(message.flag, message.body, message.properties)] if not message.batch else split_batch(message.body)
+        for each in split_batch(message.body) if message.batch else ():
+            records.append(each)
+            if len(records) % _AT_ONCE == 0:
+                yield
     except (ValueError, UnicodeError) as error:
         out.send(sender, Reply(message.correlation, codes.MESSAGE_ILLEGAL, remark=str(error)))
         return
@@ -54,7 +94,7 @@ def send(served: Served, now: Time, sender: str, message: SendMessage, out: Outb
         return
     topic, number = _place(served, now, message, out)
     model = Record(topic, number, 0, message.sys_flag, message.born, host_of(sender), message.reconsume_times, "", b"")
-    ids, first = _write(served, now, model, records, out)
+    ids, first = yield from _write(served, now, model, records, out)
     fields = {
         "queueId": str(number),
         "msgId": ",".join(ids),
@@ -111,7 +151,7 @@ def end_half(served: Served, now: Time, sender: str, message: EndHalf, out: Outb
 
 def _write(
     served: Served, now: Time, model: Record, records: list[tuple[int, bytes, str]], out: Outbox
-) -> tuple[list[str], int]:
+) -> Generator[None, None, tuple[list[str], int]]:
     """Write records like the model, or keep those that ask for a delay; their ids, and the offset of the first that is
     written, 0 where none is."""
     store = served.store
@@ -121,6 +161,8 @@ def _write(
     first = writing.queue.max_offset(now)
     ids: list[str] = []
     for flag, body, text in records:
+        if ids and len(ids) % _AT_ONCE == 0:
+            yield
         ids.append(message_id(store.host, store.position))
         if "TAGS" in text or "DELAY" in text or "TIMER_" in text:
             properties = parse_properties(text)

@@ -7,7 +7,7 @@ and hold no record. Times here are those of the world; stored records hold milli
 
 from bisect import bisect_left, insort
 from collections import deque
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple, NoReturn, TypeAlias
 
@@ -268,6 +268,8 @@ class Served:
         """Connection to its groups of consumers, to the client's id in each."""
         self.questions: dict[int, tuple[str, int, str]] = {}
         """Number of a question that was passed on to a client to who asked, the number there, and whom."""
+        self.unfinished: dict[str, deque[Iterator[None]]] = {}
+        """Topic to what producers have sent to it and what is not written yet."""
         self.asked = 0
         self.read = 0
         """How many records pulls have carried."""

@@ -7,8 +7,8 @@ IPv6. Properties are ``name 0x01 value 0x02`` one after the other.
 """
 
 import struct
-from collections.abc import Mapping
-from functools import cache
+from collections.abc import Iterator, Mapping
+from functools import cache, lru_cache
 from ipaddress import ip_address
 from struct import Struct
 from typing import NamedTuple
@@ -55,7 +55,12 @@ def host_of(peer: str) -> bytes:
 
 def message_id(store_host: bytes, position: int) -> str:
     """The id that a broker gives a record: its host and where it stands in the commit log."""
-    return f"{store_host.hex().upper()}{position:016X}"
+    return f"{_in_hex(store_host)}{position:016X}"
+
+
+@lru_cache(maxsize=64)
+def _in_hex(store_host: bytes) -> str:
+    return store_host.hex().upper()
 
 
 def parse_properties(text: str) -> dict[str, str]:
@@ -163,12 +168,11 @@ def _taken(content: bytes, at: int, length: int) -> tuple[bytes, int]:
     return content[at : at + length], at + length
 
 
-def split_batch(body: bytes) -> list[tuple[int, bytes, str]]:
-    """The records in the body of a batch: flag, body, properties of each; `ValueError` for anything else.
+def split_batch(body: bytes) -> Iterator[tuple[int, bytes, str]]:
+    """The records in the body of a batch: flag, body, properties of each; `ValueError` where anything else comes.
 
     Each is its total size, magic, CRC, flag, length and body, length (2 bytes) and properties.
     """
-    found: list[tuple[int, bytes, str]] = []
     at = 0
     while at < len(body):
         try:
@@ -180,8 +184,7 @@ def split_batch(body: bytes) -> list[tuple[int, bytes, str]]:
             raise ValueError("a batch that ends within a record") from None
         if not (length >= 0 and end + 2 + properties == at + size <= len(body)):
             raise ValueError(f"a record of {size} bytes in a batch that holds another number")
-        found.append((flag, body[start:end], body[end + 2 : at + size].decode()))
+        yield flag, body[start:end], body[end + 2 : at + size].decode()
         at += size
-    if not found:
+    if not body:
         raise ValueError("a batch without records")
-    return found

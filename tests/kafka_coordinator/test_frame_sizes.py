@@ -8,7 +8,9 @@ from kio.index import load_request_schema, load_response_schema
 from kio.schema.errors import ErrorCode
 
 from kafka_coordinator import messages
+from kafka_coordinator.coordinator.share_groups import messages as group
 from kafka_coordinator.frame_sizes import frame_size, opaque
+from kafka_coordinator.share import messages as records
 from kafka_coordinator.wire.entities import Kind, make, part
 from kafka_coordinator.wire.opaque import by_topic, bytes_of
 from kafka_coordinator.wire.writing import content
@@ -57,6 +59,30 @@ def ids(kind: Kind, values: list[tuple[int, ...]]) -> tuple[Any, ...]:
 
 _NUMBERS = [numbers for _, numbers in by_topic(SHARE)]
 _OFFSET = {"committed_offset": 70_000_000_001, "committed_leader_epoch": -1}
+
+_RANGES = ((5, 9, ("ACCEPT",)), (11, 12, ("ACCEPT", "RELEASE")))
+
+
+def _asked() -> list[tuple[Any, ...]]:
+    """Of each topic its partitions, each with two ranges."""
+    partition = of(79, 2, "topics", "partitions", asked=True)
+    batch = of(79, 2, "topics", "partitions", "acknowledgement_batches", asked=True)
+    batches = tuple(
+        make(batch, first_offset=first, last_offset=last, acknowledge_types=tuple(1 for _ in types))
+        for first, last, types in _RANGES
+    )
+    return [
+        tuple(make(partition, partition_index=each, acknowledgement_batches=batches) for each in numbers)
+        for numbers in _NUMBERS
+    ]
+
+
+def _answered() -> list[tuple[Any, ...]]:
+    partition = of(79, 2, "responses", "partitions")
+    leader = make(of(79, 2, "responses", "partitions", "current_leader"), leader_id=1, leader_epoch=0)
+    values = {"error_code": NONE, "error_message": None, "current_leader": leader}
+    return [tuple(make(partition, partition_index=each, **values) for each in numbers) for numbers in _NUMBERS]
+
 
 SIZES = [
     (messages.FindCoordinator(9, LONG), lambda: request(10, 6, key_type=0, coordinator_keys=(LONG,))),
@@ -244,6 +270,144 @@ SIZES = [
                 of(68, 1, "assignment"),
                 topic_partitions=ids(of(68, 1, "assignment", "topic_partitions"), _NUMBERS),
             ),
+        ),
+    ),
+    # These answers name the group, which the model's do not: its name is not counted.
+    (
+        messages.CoordinatorFound(9, "NONE", "b1"),
+        lambda: answer(
+            10,
+            6,
+            throttle_time=LATER,
+            coordinators=(
+                make(
+                    of(10, 6, "coordinators"),
+                    key="",
+                    node_id=1,
+                    host="127.0.0.1",
+                    port=19092,
+                    error_code=NONE,
+                    error_message=None,
+                ),
+            ),
+        ),
+    ),
+    (
+        messages.OffsetFetchAnswer(9, "NONE", tuple((partition, 7, "NONE") for partition in SHARE)),
+        lambda: answer(
+            9,
+            9,
+            throttle_time=LATER,
+            groups=(
+                make(
+                    of(9, 9, "groups"),
+                    group_id="",
+                    error_code=NONE,
+                    topics=topics(
+                        of(9, 9, "groups", "topics"),
+                        of(9, 9, "groups", "topics", "partitions"),
+                        **_OFFSET,
+                        metadata="",
+                        error_code=NONE,
+                    ),
+                ),
+            ),
+        ),
+    ),
+    (
+        messages.MetadataAnswer(9, ("b1", "b2"), {"orders": ("b1", "b2"), LONG: ("b1",)}),
+        lambda: answer(
+            3,
+            13,
+            throttle_time=LATER,
+            brokers=tuple(
+                make(of(3, 13, "brokers"), node_id=number, host="127.0.0.1", port=19092, rack=None) for number in (1, 2)
+            ),
+            cluster_id="x" * 22,
+            controller_id=1,
+            topics=tuple(
+                make(
+                    of(3, 13, "topics"),
+                    error_code=NONE,
+                    name=name,
+                    topic_id=UUID(int=1),
+                    is_internal=False,
+                    partitions=tuple(
+                        make(
+                            of(3, 13, "topics", "partitions"),
+                            error_code=NONE,
+                            partition_index=number,
+                            leader_id=1,
+                            leader_epoch=0,
+                            replica_nodes=(1,),
+                            isr_nodes=(1,),
+                            offline_replicas=(),
+                        )
+                        for number in range(count)
+                    ),
+                    topic_authorized_operations=-1,
+                )
+                for name, count in (("orders", 2), (LONG, 1))
+            ),
+            error_code=NONE,
+        ),
+    ),
+    (
+        group.ShareGroupHeartbeat(9, LONG, MEMBER, 0, None, ("orders", "payments")),
+        lambda: request(
+            76,
+            1,
+            group_id=LONG,
+            member_id=MEMBER,
+            member_epoch=0,
+            rack_id=None,
+            subscribed_topic_names=("orders", "payments"),
+        ),
+    ),
+    (
+        group.ShareGroupHeartbeatAnswer(9, "NONE", MEMBER, 3, 5000, SHARE),
+        lambda: answer(
+            76,
+            1,
+            throttle_time=LATER,
+            error_code=NONE,
+            error_message=None,
+            member_id=MEMBER,
+            member_epoch=3,
+            heartbeat_interval=SECONDS,
+            assignment=make(
+                of(76, 1, "assignment"),
+                topic_partitions=ids(of(76, 1, "assignment", "topic_partitions"), _NUMBERS),
+            ),
+        ),
+    ),
+    (
+        records.ShareAcknowledge(9, "g", MEMBER, 2, tuple((each, _RANGES) for each in SHARE)),
+        lambda: request(
+            79,
+            2,
+            group_id="g",
+            member_id=MEMBER,
+            share_session_epoch=2,
+            is_renew_ack=False,
+            topics=tuple(
+                make(of(79, 2, "topics", asked=True), topic_id=UUID(int=1), partitions=each) for each in _asked()
+            ),
+        ),
+    ),
+    (
+        records.ShareAcknowledgeAnswer(9, "NONE", 30_000, tuple((each, "NONE") for each in SHARE)),
+        lambda: answer(
+            79,
+            2,
+            throttle_time=LATER,
+            error_code=NONE,
+            error_message=None,
+            acquisition_lock_timeout=SECONDS,
+            responses=tuple(
+                make(of(79, 2, "responses"), topic_id=UUID(int=1), partitions=each) for each in _answered()
+            ),
+            node_endpoints=(),
         ),
     ),
 ]

@@ -17,6 +17,7 @@ from tools.pages import ROOT
 from tools.site import examples, home, playground, vendor
 from tools.site.notebooks import as_markdown
 from tools.site.sources import relinked
+from tools.site.steps import steps_of, with_steps
 
 hooks = pytest.importorskip("tools.site.hooks", reason=NEEDS_DOCS)
 
@@ -126,7 +127,7 @@ def test_the_anchor_of_a_proof_is_the_line_of_its_function(site: Path) -> None:
 @pytest.mark.parametrize("folder", ["notebooks", "notebooks/zh"])
 def test_every_notebook_is_a_page_with_its_pictures(site: Path, folder: str) -> None:
     notebooks = sorted((site / folder).glob("*.ipynb"))
-    assert len(notebooks) == 9
+    assert len(notebooks) == 10
     for path in notebooks:
         cells = json.loads(path.read_text(encoding="utf-8"))["cells"]
         outputs = [out for cell in cells for out in cell.get("outputs", [])]
@@ -168,16 +169,24 @@ def test_a_link_out_of_docs_leads_to_its_page_and_another_one_stays() -> None:
     assert relinked("[a](../../x/y.yaml)", "decisions/page.md", there) == "[a](../x/y.yaml.md)"
 
 
-READ = ("index.html", "examples.html", "gallery.html", "notebooks/2-kafka-coordinator.html", "reports/audit.html")
+READ = (
+    "index.html",
+    "examples.html",
+    "slides.html",
+    "lessons-rocketmq.html",
+    "gallery.html",
+    "notebooks/2-kafka-coordinator.html",
+    "reports/audit.html",
+)
 
 
 @pytest.mark.parametrize("page", READ)
-@pytest.mark.parametrize("width", [1280, 500])
+@pytest.mark.parametrize("width", [1280, 400])
 def test_no_page_asks_another_host_or_is_wider_than_the_window(
     visitor: Visitor, site: Path, page: str, width: int
 ) -> None:
     browser, _ = visitor
-    browser.size(width, 900, dark=width == 500)
+    browser.size(width, 900, dark=width == 400)
     browser.open(site / page)
     wide = browser.run("document.documentElement.scrollWidth")
     assert wide <= width
@@ -231,6 +240,61 @@ def test_the_join_on_the_first_page_can_be_played(visitor: Visitor, site: Path) 
     # While RocketMQ's new member waits for its first pass, two queues have no owner.
     assert any(rocketmq == "c1 2 · c2 2 · c3 0" for _, rocketmq in seen)
     assert browser.run("document.documentElement.scrollWidth") <= 1280
+
+
+def test_each_message_of_a_lesson_is_a_step_with_a_phase_and_a_sentence() -> None:
+    for page in (ROOT / "docs").glob("lessons-*.md"):
+        markdown = page.read_text(encoding="utf-8")
+        lessons = with_steps(markdown)
+        assert lessons.count('<div class="steps"') == markdown.count("mermaid\nsequenceDiagram") > 0
+    steps = steps_of(
+        "sequenceDiagram\n    participant n1 as c1\n    participant n2 as b\n    Note over n1,n2: c1 joins (1s)\n"
+        "    n1->>n2: JoinGroup (1s)\n    n2-xn1: JoinGroupAnswer (1.002s)\n    Note over n1: c1 owns nothing (2s)\n"
+    )["steps"]
+    assert [(step["from"], step["to"], step["phase"], step["lost"]) for step in steps] == [
+        (None, None, "", False),
+        (0, 1, "join", False),
+        (1, 0, "join", True),
+        (0, 0, "join", False),
+    ]
+    assert steps[2]["says"].endswith("(JoinGroupAnswer to c1). It never arrives.")
+    with pytest.raises(ValueError, match="no step of a diagram"):
+        steps_of("sequenceDiagram\n    loop forever\n")
+
+
+def test_each_lesson_has_four_slides_and_the_arrow_keys_turn_them(visitor: Visitor, site: Path) -> None:
+    browser = visitor.browser
+    browser.size(1280, 900)
+    browser.open(site / "slides.html")
+    titles = browser.run("[...document.querySelectorAll('.slide h2')].map(title => title.firstChild.textContent)")
+    assert [at for at, title in enumerate(titles) if title.startswith("Lesson ")] == list(range(0, 24, 4))
+    assert len(titles) == 24
+    # A script may not fill the screen by itself.
+    browser.run(
+        "Object.defineProperty(document, 'fullscreenElement', {get: () => document.querySelector('.slides')}), 0"
+    )
+    for key, shown in (("ArrowRight", 1), ("End", 23), ("ArrowRight", 23), ("ArrowLeft", 22)):
+        browser.run(f"dispatchEvent(new KeyboardEvent('keydown', {{key: '{key}'}})), 0")
+        assert (
+            browser.run("[...document.querySelectorAll('.slide')].findIndex(each => each.matches('.shown'))") == shown
+        )
+
+
+def test_a_link_leads_to_a_step_of_a_lesson(visitor: Visitor, site: Path) -> None:
+    browser = visitor.browser
+    browser.size(400, 900)
+    browser.open(site / "lessons-kafka.html")
+    browser.run("location.hash = '#join=6', 0")
+    told = "document.querySelector('[data-lesson=join] .steptold').textContent"
+    until = time.monotonic() + 30
+    while "JoinGroup to broker-0" not in browser.run(told):
+        assert time.monotonic() < until, browser.run(told)
+        time.sleep(0.1)
+    browser.run("document.querySelector('[data-lesson=join] [aria-label=\"one step forward\"]').click(), 0")
+    assert browser.run(told).startswith("join: ")
+    assert "(JoinGroupAnswer to c2)" in browser.run(told)
+    assert browser.run("location.hash") == "#join=7"
+    assert browser.run("document.documentElement.scrollWidth") <= 400
 
 
 def test_the_first_page_shows_all_of_it_in_one_screen(visitor: Visitor, site: Path) -> None:

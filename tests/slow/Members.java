@@ -119,8 +119,11 @@ public class Members {
                 return true;
             } else if (command[0].equals("subscribe")) {
                 consumer.subscribe(List.of(command[2].split(",")), this);
+                tell("subscribe", command[2]);
             } else if (command[0].equals("sleep")) {
+                tell("paused", "");
                 Thread.sleep(Long.parseLong(command[2]));
+                tell("resumed", "");
             }
             return !command[0].equals("close");
         }

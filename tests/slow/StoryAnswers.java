@@ -8,6 +8,7 @@ import java.util.Comparator;
 import java.util.List;
 import java.util.Map;
 import org.apache.kafka.clients.consumer.internals.ConsumerProtocol;
+import org.apache.kafka.common.TopicPartition;
 import org.apache.kafka.common.Uuid;
 import org.apache.kafka.common.message.*;
 import org.apache.kafka.common.protocol.Errors;
@@ -123,7 +124,9 @@ final class StoryAnswers {
     private static String assignment(byte[] bytes) {
         if (bytes.length == 0) return "";
         List<String> partitions = new ArrayList<>();
-        ConsumerProtocol.deserializeAssignment(ByteBuffer.wrap(bytes)).partitions().forEach(each -> partitions.add(each.toString()));
+        ConsumerProtocol.deserializeAssignment(ByteBuffer.wrap(bytes)).partitions().stream() // of a map of topics, in no order
+            .sorted(Comparator.comparing(TopicPartition::topic).thenComparing(TopicPartition::partition))
+            .forEach(each -> partitions.add(each.toString()));
         return "P:" + String.join(",", partitions);
     }
 

@@ -33,6 +33,7 @@ import org.apache.kafka.common.TopicPartition;
 import org.apache.kafka.common.Uuid;
 import org.apache.kafka.common.message.*;
 import org.apache.kafka.common.metadata.PartitionRecord;
+import org.apache.kafka.common.metadata.RemoveTopicRecord;
 import org.apache.kafka.common.metadata.TopicRecord;
 import org.apache.kafka.common.metrics.Metrics;
 import org.apache.kafka.common.utils.Time;
@@ -50,6 +51,7 @@ import org.apache.kafka.coordinator.group.metrics.GroupCoordinatorMetrics;
 import org.apache.kafka.image.MetadataDelta;
 import org.apache.kafka.image.MetadataImage;
 import org.apache.kafka.image.MetadataProvenance;
+import org.apache.kafka.image.TopicImage;
 import org.apache.kafka.server.authorizer.AuthorizableRequestContext;
 import org.apache.kafka.server.share.persister.NoOpStatePersister;
 import org.apache.kafka.server.util.timer.Timer;
@@ -112,9 +114,11 @@ public final class StoryPlayer {
     private final Map<Integer, JsonNode> expected = new HashMap<>();
     private MetadataImage image = MetadataImage.EMPTY;
     private PartitionWriter.Listener listener;
-    private int epoch = 0;
+    private final boolean hasPatterns;
+    private int epoch = 0, images = 0;
 
     private StoryPlayer(JsonNode trace) throws Exception {
+        hasPatterns = trace.get("steps").findValues("regex").stream().anyMatch(JsonNode::isTextual);
         Map<String, String> settings = new HashMap<>();
         trace.get("config").properties().forEach(each -> settings.put(each.getKey(), each.getValue().asText()));
         settings.put("group.coordinator.append.linger.ms", "0");
@@ -133,6 +137,7 @@ public final class StoryPlayer {
             .withGroupConfigManager(configManager(config, settings))
             .withPersister(new NoOpStatePersister()).withAuthorizerPlugin(Optional.empty()).build();
         trace.get("ids").properties().forEach(each -> symbolOf.put(each.getValue().asText(), each.getKey()));
+        trace.get("topic_ids").properties().forEach(each -> topics.put(Uuid.fromString(each.getValue().asText()), each.getKey()));
         service.startup(() -> 1);
         service.onElection(0, epoch);
         setTopics(trace.get("topics"), trace.get("topic_ids"));
@@ -206,27 +211,32 @@ public final class StoryPlayer {
         @Override public void close() { }
     }
 
+    /** The cluster has exactly these topics from now on; no partition goes without its topic. */
     private void setTopics(JsonNode counts, JsonNode ids) throws Exception {
         MetadataDelta delta = new MetadataDelta.Builder().setImage(image).build();
+        for (TopicImage known : image.topics().topicsByName().values())
+            if (!counts.has(known.name())) delta.replay(new RemoveTopicRecord().setTopicId(known.id()));
         for (Map.Entry<String, JsonNode> topic : counts.properties()) {
             Uuid id = Uuid.fromString(ids.get(topic.getKey()).asText());
-            topics.put(id, topic.getKey());
-            delta.replay(new TopicRecord().setName(topic.getKey()).setTopicId(id));
-            for (int number = 0; number < topic.getValue().asInt(); number++)
+            TopicImage known = image.topics().getTopic(id);
+            if (known == null) delta.replay(new TopicRecord().setName(topic.getKey()).setTopicId(id));
+            for (int number = known == null ? 0 : known.partitions().size(); number < topic.getValue().asInt(); number++)
                 delta.replay(new PartitionRecord().setTopicId(id).setPartitionId(number).setLeader(1)
                     .setReplicas(List.of(1)).setIsr(List.of(1)).setLeaderEpoch(0).setPartitionEpoch(0));
         }
-        image = delta.apply(MetadataProvenance.EMPTY);
+        image = delta.apply(new MetadataProvenance(++images, 0, 0, true));
         for (Method method : GroupCoordinatorService.class.getMethods()) {
             if (method.getName().equals("onNewMetadataImage")) method.invoke(service, image, delta);
             if (method.getName().equals("onMetadataUpdate")) method.invoke(service, delta, image);
         }
     }
 
-    /** All that is under way has happened: events are handled in order by one thread. */
+    /** All that is under way has happened: events are handled in order by one thread, patterns are matched by another. */
     private void settle() throws Exception {
-        for (int times = 0; times < 3; times++)
+        for (int times = 0; times < 3; times++) {
+            if (hasPatterns) Thread.sleep(4);
             service.listGroups(context(5, "nobody"), new ListGroupsRequestData()).get(10, TimeUnit.SECONDS);
+        }
     }
 
     private void advance(long until) throws Exception {
@@ -262,6 +272,12 @@ public final class StoryPlayer {
                 service.onResignation(0, OptionalInt.of(++epoch));
                 settleAfterResignation();
                 service.onElection(0, ++epoch);
+                for (int times = 0; times < 100 && (times == 0 || isLoading()); times++) {
+                    Thread.sleep(10);
+                    advance(clock.now);
+                }
+            } else if (op.equals("set_topics")) {
+                setTopics(req.get("topics"), trace.get("topic_ids"));
                 advance(clock.now);
             } else {
                 parked.put(number, ask(op, req));
@@ -276,6 +292,12 @@ public final class StoryPlayer {
         result.set("ids", ids);
         result.set("steps", played);
         return result;
+    }
+
+    /** Whether the log is not read yet; a log that the coordinator refuses to read never is. */
+    private boolean isLoading() throws Exception {
+        JsonNode answer = ask("describe_group", JSON.createObjectNode().put("group_id", "loaded")).get(10, TimeUnit.SECONDS);
+        return answer.path("error").asText().equals("COORDINATOR_LOAD_IN_PROGRESS");
     }
 
     private void settleAfterResignation() throws InterruptedException {

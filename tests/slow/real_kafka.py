@@ -100,10 +100,11 @@ def running(
     settings: Mapping[str, str] = _NONE,
     advertise: Callable[[str], str] | None = None,
     version: str = VERSION,
+    options: Sequence[str] = (),
 ) -> Iterator[RealKafka]:
     """A node that keeps everything in ``folder``; `UnavailableError` where Java 17, Maven or the jars are missing.
     ``settings`` of the broker stand instead of those of the tests. ``advertise``: its plain listener's address to the
-    one that it shall tell clients."""
+    one that it shall tell clients. ``options`` of its virtual machine, such as what it shall log."""
     java, jars = find_java(), kafka_jars(version)
     command = [java, "-cp", f"{jars}/*", "-Xmx512m", "-Xms128m", "-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC"]
     log_level = "-Dorg.slf4j.simpleLogger.defaultLogLevel=warn"
@@ -133,7 +134,7 @@ def running(
     log = folder / "broker.log"
     with log.open("wb") as output:
         process = subprocess.Popen(
-            [*command, log_level, "kafka.Kafka", str(properties)], stdout=output, stderr=subprocess.STDOUT
+            [*command, log_level, *options, "kafka.Kafka", str(properties)], stdout=output, stderr=subprocess.STDOUT
         )
     try:
         _wait_until_up(kafka, process, log)

@@ -17,6 +17,7 @@ import pytest
 from compare.conformance.kafka_coordinator import play
 from tests.exploration.coordinator_traces import GOLDEN, STORIES, VERSIONS, Story, shown, told
 from tests.exploration.written_traces import WRITTEN, Written, trace_of
+from tests.slow import random_stories
 from tests.slow.java import UnavailableError, find_java
 from tests.slow.real_kafka import kafka_jars
 
@@ -25,6 +26,8 @@ pytestmark = pytest.mark.slow
 _PLAYER = ("StoryPlayer.java", "StoryAnswers.java")
 _COMPILES_S, _PLAYS_S = 120, 120
 _MARK = "TRACE "
+RANDOM = range(19, 67)
+"""Seeds of random stories."""
 
 
 def answered_by_kafka(version: str, traces: Iterable[Mapping[str, Any]], folder: Path) -> list[dict[str, Any]]:
@@ -68,6 +71,17 @@ def test_the_released_coordinator_confirms_every_story(version: str, tmp_path: P
     for story, trace in confirmed:
         assert play(trace) == [], story
         assert shown(trace) >= set(story.shows), story
+
+
+@pytest.mark.parametrize("version", VERSIONS)
+def test_the_model_answers_random_stories_as_the_released_coordinator_does(version: str, tmp_path: Path) -> None:
+    """Of both protocols, with migrations, static members, patterns, changing topics, expiry and fail-overs."""
+    made = [random_stories.trace_of(seed, version) for seed in RANDOM]
+    try:
+        answered = answered_by_kafka(version, made, tmp_path)
+    except UnavailableError as error:
+        pytest.skip(str(error))
+    assert {trace["trace_id"]: found for trace in answered if (found := play(trace))} == {}
 
 
 if __name__ == "__main__":

@@ -42,7 +42,7 @@ def test_it_takes_its_locks_again_where_a_round_falls_into_its_leave(client: str
     """As its model does (`tests/compare/judging/test_judging_rocketmq.py`)."""
     late = LateLeave()
     played = asyncio.run(play(f"{client} orderly", late.situation))
-    assert set(played.did) == {"gives up locks", "commits", "takes leave", "ends"}
+    assert set(played.did) == {"gives up locks", "commits", "unregisters", "ends"}
     assert late.locked_again() == {"broker-a": 1, "broker-b": 1}
 
 

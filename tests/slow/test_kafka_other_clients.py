@@ -60,12 +60,12 @@ def franz_go(folder: Path) -> Program:
     return Program([go_program(source, folder)])
 
 
-def go_program(source: str, folder: Path) -> str:
+def go_program(source: str, folder: Path, version: str = FRANZ_GO) -> str:
     """The program made of this source, beside franz-go."""
     go = _program("go")
     (folder / "main.go").write_text(source, encoding="utf-8")
     (folder / "go.mod").write_text("module client\n\ngo 1.24\n", encoding="utf-8")
-    _run([go, "get", f"github.com/twmb/franz-go/pkg/kgo@v{FRANZ_GO}"], folder)
+    _run([go, "get", f"github.com/twmb/franz-go/pkg/kgo@v{version}"], folder)
     _run([go, "build", "-o", "client", "."], folder)
     return str(folder / "client")
 

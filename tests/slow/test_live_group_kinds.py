@@ -28,14 +28,16 @@ _TOOLS = {
 _VIEWS = ("--offsets", "--members --verbose", "--state --verbose")
 CONSUMERS = {"pattern": "consumer-protocol", "mixed": "consumer-protocol", "streams-classic": "streams"}
 """Group to its kind in the audit."""
-OTHERS = {"4.1.0": {}, "4.4.0": {"share": "share", "streams-app": "streams"}}
-"""Group to its type; in 4.1 both have to be switched on."""
+SHARES = {"4.1.0": {}, "4.4.0": {"share": "share"}}
+OTHERS = {"4.1.0": {}, "4.4.0": {"streams-app": "streams"}}
+"""Group to its kind, or to the type of what is no group for the audit; in 4.1 both have to be switched on."""
 
 
 class Live(NamedTuple):
-    """The broker with its groups, and the groups that are none of consumers."""
+    """The broker with its groups: group to kind of those that are audited, and of others."""
 
     kafka: RealKafka
+    groups: dict[str, str]
     others: dict[str, str]
 
 
@@ -52,10 +54,11 @@ def live(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactor
         except UnavailableError as reason:
             pytest.skip(str(reason))
         make_topics(kafka)
-        kinds = [*CONSUMERS, *(kind for kind in OTHERS[version].values())]
+        groups = CONSUMERS | SHARES[version]
+        kinds = [*groups, *OTHERS[version].values()]
         members = subprocess.Popen([*program.command, kafka.plaintext, *kinds], stdin=subprocess.PIPE)
         stack.callback(stop, members)
-        found = Live(kafka, OTHERS[version])
+        found = Live(kafka, groups, OTHERS[version])
         _settle(found)
         yield found
 
@@ -66,8 +69,9 @@ def _settle(live: Live) -> None:
     while True:
         told = json.loads(audit(f"kafka://{live.kafka.plaintext}").stdout)
         groups = {each["group"]: each for each in told["groups"]}
-        settled = groups.keys() == CONSUMERS.keys() and all(
-            (each["state"], each["members"], each["unowned_queues"], each["lag"]) == ("Stable", 2, 0, 0)
+        settled = groups.keys() == live.groups.keys() and all(
+            (each["state"], each["members"], each["unowned_queues"], each["lag"])
+            == (("Stable", 3, None, 0) if each["kind"] == "share" else ("Stable", 2, 0, 0))
             for each in groups.values()
         )
         if settled and len(told["skipped"]) == len(live.others):
@@ -78,7 +82,7 @@ def _settle(live: Live) -> None:
 
 def test_the_tools_text_is_judged_as_the_cluster_is(live: Live, tmp_path: Path) -> None:
     for kind, tool in _TOOLS.items():
-        for view in _VIEWS if kind == "consumer" or kind in live.others.values() else ():
+        for view in _VIEWS if kind in ("consumer", *live.groups, *live.others.values()) else ():
             arguments = ["--describe", "--all-groups", *view.split()]
             shown = live.kafka.tool(
                 f"org.apache.kafka.tools.{tool}", "--bootstrap-server", live.kafka.plaintext, *arguments
@@ -90,11 +94,11 @@ def test_the_tools_text_is_judged_as_the_cluster_is(live: Live, tmp_path: Path) 
     assert (told.returncode, seen.returncode) == (0, 0), told.stderr + seen.stderr
     assert audited_groups(told.stdout) == audited_groups(seen.stdout)
     found = {each["group"]: each for each in audited_groups(told.stdout)}
-    assert {name: each["kind"] for name, each in found.items()} == CONSUMERS
+    assert {name: each["kind"] for name, each in found.items()} == live.groups
     assert found["pattern"]["queues"] == TOPICS["orders"] + TOPICS["single"]
     assert found["mixed"]["queues"] == TOPICS["orders"]
     lines = json.loads(told.stdout)["skipped"]
-    of_views = [line for line in lines if Path(line["source"]).name.startswith(("share", "streams"))]
+    of_views = [line for line in lines if Path(line["source"]).name.startswith("streams")]
     assert len(of_views) == len(_VIEWS) * len(live.others)
     assert all("judge" in line["why"] for line in of_views)
     assert len(lines) == len(of_views) + len(live.others)  # the list of groups names each once more
@@ -113,7 +117,7 @@ def test_a_watch_lists_them_and_judges_none_of_them(live: Live, tmp_path: Path) 
     ran = subprocess.run([sys.executable, "-m", "compare", *command], capture_output=True, text=True, check=False)
     assert ran.returncode == 0, ran.stderr
     (poll,) = map(json.loads, ran.stdout.splitlines())
-    assert {each["group"] for each in poll["groups"]} == set(CONSUMERS)
+    assert {each["group"] for each in poll["groups"]} == set(live.groups)
     named = [line["why"].partition(",")[0] for line in poll["skipped"]]
     assert sorted(named) == sorted(f"{name!r} is a {kind} group" for name, kind in live.others.items())
 

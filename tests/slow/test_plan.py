@@ -121,6 +121,12 @@ class Group:
         document: dict[str, Any] = json.loads(printed.stdout)
         return document
 
+    def checked(self, plan: Mapping[str, Any], number: int) -> int:
+        """Exit code of the verb that judges at the live cluster whether it shows what a step promised."""
+        how = ["--to", plan["to"], "--from", plan["from"], "--check", str(number), "--members", str(len(self.members))]
+        source = f"kafka://{self.kafka.plaintext}"
+        return CliRunner().invoke(cli, ["plan", source, "--group", self.name, *how]).exit_code
+
     def view(self, *view: str) -> list[dict[str, str]]:
         """Rows of a view of ``kafka-consumer-groups --describe``, by column."""
         shown = self.kafka.consumer_groups("--describe", "--group", self.name, *view)
@@ -173,7 +179,8 @@ def let_through(step: Mapping[str, Any], group: Group) -> None:
 
 def carry_out(plan: Mapping[str, Any], group: Group) -> tuple[float, float]:
     """Do what the steps say; when the first restart began and when all was done, seconds since the epoch."""
-    names, began = group.names_by_id(), 0.0
+    names, began, last = group.names_by_id(), 0.0, plan["steps"][-1]["number"]
+    assert group.checked(plan, last) == 1
     assert set(names) == {member for step in plan["steps"] for wave in step["restart"] for member in wave}
     for step in plan["steps"]:
         let_through(step, group)
@@ -189,6 +196,7 @@ def carry_out(plan: Mapping[str, Any], group: Group) -> tuple[float, float]:
             time.sleep(max(0.0, now + GAP_S - time.time()))
     wait_for(f"Stable with {plan['to']}", lambda: all_owned(group, plan["to"]))
     (state,) = group.view("--state")
+    assert group.checked(plan, last) == 0
     assert (state["STATE"], state["ASSIGNMENT-STRATEGY"]) == ("Stable", plan["to"].removeprefix("server-"))
     assert not any("UPGRADED" in row for row in group.view("--members", "--verbose"))
     assert not [error for _, told in group.lives for error in told.errors]

@@ -16,7 +16,7 @@ from mkdocs.structure.files import File, Files
 from mkdocs.structure.pages import Page
 
 from tools import four_events
-from tools.site import diagrams, examples, gallery, home, playground, reports, vendor
+from tools.site import diagrams, examples, gallery, home, playground, reports, steps, vendor
 from tools.site.notebooks import as_markdown
 from tools.site.sources import LANGUAGES, LARGEST, outside, page_of, relinked, shown
 from tools.site.translations import translated
@@ -54,7 +54,7 @@ def on_files(files: Files, config: MkDocsConfig) -> Files:
         _add(files, config, path, text)
     assets = Path(__file__).parent / "assets"
     _add(files, config, SHIM, (assets / "iframe-worker.js").read_text(encoding="utf-8"))
-    for name in ("site.css", "live.js"):
+    for name in ("site.css", "live.js", "slides.js"):
         _add(files, config, f"assets/{name}", (assets / name).read_text(encoding="utf-8"))
     if vendor.fetched(vendor.MERMAID):
         _add(files, config, MERMAID, (vendor.MERMAID / "mermaid.min.js").read_bytes())
@@ -81,7 +81,7 @@ def on_page_markdown(markdown: str, page: Page, config: MkDocsConfig, files: Fil
     markdown = playground.with_way_in(markdown)
     if playground.is_there():
         markdown = four_events.with_links(markdown)
-    markdown = home.with_timeline(diagrams.with_diagrams(gallery.with_cards(markdown, _made)))
+    markdown = steps.with_steps(home.with_timeline(diagrams.with_diagrams(gallery.with_cards(markdown, _made))))
     there = {file.src_uri for file in files}
     return relinked(markdown, uri, there)
 

@@ -19,7 +19,7 @@ NOTEBOOKS = ROOT / "notebooks"
 TEXTS = NOTEBOOKS / "zh"
 
 MARK = re.compile(r"^<!-- cell (\d+) -->\n", re.MULTILINE)
-LESSON = re.compile(r"\]\((\d-[a-z-]+)\.md\)")
+LESSON = re.compile(r"\]\((\d+-[a-z-]+)\.md\)")
 
 
 def translated() -> dict[str, dict[str, Any]]:

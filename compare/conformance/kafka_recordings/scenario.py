@@ -18,7 +18,7 @@ from dataclasses import dataclass
 from compare.conformance.cases import MalformedCase
 from compare.conformance.kafka_recordings.coordinator_log import Joined, joins
 from compare.conformance.kafka_recordings.reading import Client, Event, Recording, clients
-from compare.conformance.recordings import MOST_MS, RUNS
+from compare.conformance.recordings import MOST_MS, NOISE_MS, RUNS
 from compare.conformance.releases import kafka_version
 from kafka_coordinator.cluster import BrokerSettings, ConsumerSettings
 from protocols.engine.randomness import number_below
@@ -257,6 +257,11 @@ POLL_WAITS = 130, 260
 """Milliseconds that a recorded client's loop waited for records inside poll(), at most, in the first run and in the
 last one. It polled for 100 ms at a time, on a busy machine."""
 
+BUSY = 5
+"""Two runs of so many pairs have clients that are as late as a recorded figure may be outside of the runs' range
+(`NOISE_MS`): on a machine with a load of 20 the first callback came up to 1.2 s after the answer. Order may depend on
+that; ranges are those of the other runs."""
+
 
 @dataclass(frozen=True, slots=True)
 class Run:
@@ -296,8 +301,15 @@ def run(plan: Plan, number: int) -> Run:
     return Run(scenario, shift, plan.settled)
 
 
+def is_busy(run: Run) -> bool:
+    """Whether the clients of the consumer protocol are late in this run."""
+    return run.scenario.run.seed // 2 % BUSY == BUSY // 2
+
+
 def poll_wait(run: Run) -> int:
     """How long the user's loop of a client of the consumer protocol waits for records at most, in this run."""
+    if is_busy(run):
+        return int(NOISE_MS)
     least, most = POLL_WAITS
     return least + (most - least) * (run.scenario.run.seed // 2) // (RUNS // 2)
 

@@ -19,7 +19,7 @@ chance, and how periodic requests interleave depends on phases. What is no chanc
   for the group's members), what comes before what, each request on its own (the second question for a route is another
   than the first);
 * its leave-taking: whatever is in all runs is there, and what comes before what;
-* how heartbeats, and the requests by which it takes leave, go round the brokers.
+* how heartbeats, and the requests by which it unregisters, are sent from broker to broker.
 
 "Before" is compared wherever all runs that have both agree. Unlocks are left out of lives: most are not answered, the
 real client hands them to another thread, and what was sent after them may be earlier.
@@ -60,7 +60,7 @@ _OF_LEAVE = (_LEAVE, _UNLOCK)
 
 
 class Turn(NamedTuple):
-    """A member starts, or takes leave, at this time of the recording."""
+    """A member starts, or unregisters, at this time of the recording."""
 
     member: str
     since: float

@@ -98,7 +98,7 @@ class AllocatingBroker:
     def restart(self) -> None:
         """The table of modes is on its disk."""
         self.routes = TopicRoutes()
-        self.consumers = ConsumerManager(_CHANNEL_EXPIRED_MS, release=self._version)
+        self.consumers = ConsumerManager(_CHANNEL_EXPIRED_MS, version=self._version)
 
     def poll(self, topic: str) -> None:
         """The name server is asked for the topic."""

@@ -65,7 +65,7 @@ class Consumers:
         self, enable_fast_channel_event_process: bool, channel_expired_timeout_ms: int, version: Version
     ) -> None:
         self.manager = ConsumerManager(
-            channel_expired_timeout_ms, fast_channel_events=enable_fast_channel_event_process, release=version
+            channel_expired_timeout_ms, fast_channel_events=enable_fast_channel_event_process, version=version
         )
         self.closed: set[str] = set()
 

@@ -51,8 +51,8 @@ class _Broker:
     """One broker's tables."""
 
     def __init__(self, now: Time, version: Version) -> None:
-        self.consumers = ConsumerManager(_CHANNEL_EXPIRED_MS, release=version)
-        self.offsets = ConsumerOffsetManager(now, release=version)
+        self.consumers = ConsumerManager(_CHANNEL_EXPIRED_MS, version=version)
+        self.offsets = ConsumerOffsetManager(now, version=version)
         self.locks = RebalanceLockManager(LOCK_MAX_LIVE_MS)
 
 
@@ -86,7 +86,7 @@ class GroupBrokers:
         self.routes.register(now, _CLUSTER, broker, MASTER_ID, broker, configs, version, broker)
 
     def unregister(self, broker: str) -> None:
-        """The broker takes leave of the name server."""
+        """The broker unregisters at the name server."""
         self.routes.unregister(_CLUSTER, broker, broker)
         self._up_names.discard(broker)
 

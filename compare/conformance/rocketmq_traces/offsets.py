@@ -56,7 +56,7 @@ class Offsets:
             ConsumerOffsetManager,
             server_side_reset=use_server_side_reset_offset,
             version_step=consumer_offset_update_version_step,
-            release=version,
+            version=version,
         )
         self.manager = self.new_manager(0)
         self.store: dict[tuple[str, int], tuple[int, bool]] = {}
@@ -188,7 +188,7 @@ def _offsets_of(manager: ConsumerOffsetManager) -> dict[str, object]:
         "offsets": _table(manager.offsets),
         "reset_offsets": _table(manager.resets),
         "pull_offsets": _table(manager.pulls),
-        "data_version_counter": manager.version.counter,
+        "data_version_counter": manager.data_version.counter,
     }
 
 

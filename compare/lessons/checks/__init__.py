@@ -13,7 +13,7 @@ from protocols import UserError
 from protocols.named_modules import lazy_names
 
 if TYPE_CHECKING:
-    from compare.lessons.checks import living, million, own_consumer, sharing
+    from compare.lessons.checks import living, million, own_consumer, sharing, without_owners
 
 __getattr__ = lazy_names(__name__)
 
@@ -27,6 +27,7 @@ _NOTEBOOKS = {
     "7": "living",
     "8": "million",
     "9": "own_consumer",
+    "10": "without_owners",
 }
 """Number of a notebook to the module with its exercises."""
 

@@ -79,10 +79,31 @@ class GroupState:
 
 @dataclass(frozen=True, slots=True)
 class OtherGroup:
-    """A group whose id is none of a consumer group's: a share or streams group, or one of other software."""
+    """A group whose id is none of a consumer group's or share group's: a streams group, or one of other software."""
 
     source: str
     group: str
+
+
+@dataclass(frozen=True, slots=True)
+class ShareGroup:
+    """What one view tells of a share group; None, or nothing, where it does not tell.
+
+    ``members``: with the partitions from which each may take records, or with their number; ``count``: how many there
+    are. ``starts``: of each partition the start offset that the persister was told last, ``lag``: records that have not
+    ended. ``complete`` is False if rows could not be read.
+    """
+
+    source: str
+    group: str
+    members: tuple[ObservedMember, ...] | None = None
+    starts: Mapping[Queue, int | None] = field(default_factory=dict)
+    lag: Mapping[Queue, int | None] = field(default_factory=dict)
+    state: str | None = None
+    count: int | None = None
+    coordinator: str | None = None
+    epoch: int | None = None
+    complete: bool = True
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,4 +116,4 @@ class TopicQueues:
     compacted: bool = False
 
 
-Fact = OffsetsTable | MembersTable | GroupState | OtherGroup | TopicQueues
+Fact = OffsetsTable | MembersTable | GroupState | ShareGroup | OtherGroup | TopicQueues

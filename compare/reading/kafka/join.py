@@ -10,11 +10,13 @@ from compare.reading.kafka.facts import (
     MembersTable,
     OffsetsTable,
     OtherGroup,
+    ShareGroup,
     TopicQueues,
     View,
 )
 from compare.reading.kafka.ownership import are_owners_seen, best, find_ownership, find_queues, what_is_missing
 from compare.reading.kafka.rows import speaks_consumer_protocol
+from compare.reading.kafka.share import observed_share
 from compare.reading.observed import FactGroup, ObservedGroup, ObservedMember, fact_groups, folder_of
 
 _SERVER_STRATEGIES = {told: name for name, told in SERVER_NAMES.items()}
@@ -25,7 +27,7 @@ Kind = TypeVar("Kind")
 
 
 def join(facts: Iterable[Fact]) -> list[ObservedGroup]:
-    """The groups that the facts of all sources tell of, by first mention; share and streams groups are left out."""
+    """The groups that the facts of all sources tell of, by first mention; streams groups are left out."""
     topics: dict[str, dict[str, TopicQueues]] = {}
     about: list[tuple[str, str, Fact]] = []
     for fact in facts:
@@ -38,8 +40,8 @@ def join(facts: Iterable[Fact]) -> list[ObservedGroup]:
 
 
 def _ids(fact: Fact) -> Iterator[str]:
-    if isinstance(fact, MembersTable):
-        yield from (member.id for member in fact.members)
+    if isinstance(fact, MembersTable | ShareGroup):
+        yield from (member.id for member in fact.members or ())
     elif isinstance(fact, OffsetsTable):
         yield from fact.owned
 
@@ -53,6 +55,8 @@ def _topics(fact_group: FactGroup[Fact], topics: Mapping[str, Mapping[str, Topic
 def _observed(fact_group: FactGroup[Fact], topics: Mapping[str, TopicQueues]) -> ObservedGroup | None:
     offsets = _of(fact_group, OffsetsTable)
     members = _of(fact_group, MembersTable)
+    if share := _of(fact_group, ShareGroup):
+        return observed_share(fact_group.group, share, topics)
     states = _of(fact_group, GroupState)
     if _of(fact_group, OtherGroup) and not offsets and not members:
         return None

@@ -1,13 +1,13 @@
 """Which view a header line belongs to (headings decide, never their order, their widths or the file's name), and what
 Kafka's tools print besides the tables of consumer groups: plain lists of names, ``kafka-topics --describe``, the tables
-of share and streams groups (recognised, so that nobody takes them for consumer groups), notices and errors.
+of share groups, those of streams groups (recognised, so that nobody takes them for others), notices and errors.
 """
 
 import re
 from collections.abc import Iterator
 
-from compare.reading.kafka import members, offsets, states
-from compare.reading.kafka.facts import Fact, GroupState, OtherGroup, TopicQueues
+from compare.reading.kafka import members, offsets, share, states
+from compare.reading.kafka.facts import Fact, GroupState, OtherGroup, ShareGroup, TopicQueues
 from compare.reading.kafka.rows import Columns, columns_of, read_rows
 from compare.reading.observed import Block, BlockKind, Command, RowError, Skipped, shortened, skipped
 
@@ -82,10 +82,8 @@ TOPIC = BlockKind("kafka", "kafka-topics --describe", _starts_topic, _parse_topi
 
 _SHARE_OR_STREAMS = "share or streams"
 _WHY = {
-    "share": "the members of a share group take records from the same partitions, so no partition has an owner to"
-    " judge",
     "streams": "a streams group assigns tasks, not partitions, which the audit does not judge yet",
-    _SHARE_OR_STREAMS: "this is the state view of a share or streams group, which the audit does not judge",
+    _SHARE_OR_STREAMS: "this is the state view of a share group or of a streams group, and does not say which",
 }
 
 
@@ -116,9 +114,13 @@ def tool_of(columns: Columns, command: Command | None) -> str | None:
     return "streams" if columns.width("STATE") == _WIDTH_OF_STREAMS_STATE else _SHARE_OR_STREAMS
 
 
-def read_others(block: Block, columns: Columns, tool: str) -> Iterator[OtherGroup | Skipped]:
-    """The groups' names, and why they are left out."""
-    yield skipped(block, 0, f"{_WHY[tool]}, expected output of kafka-consumer-groups")
+def read_others(block: Block, columns: Columns, tool: str) -> Iterator[OtherGroup | ShareGroup | Skipped]:
+    """What is told of share groups; of others the groups' names, and why they are left out."""
+    if tool == "share":
+        yield from share.read_share(block, columns)
+        return
+    expected = "--state --verbose" if tool == _SHARE_OR_STREAMS else "output of kafka-consumer-groups"
+    yield skipped(block, 0, f"{_WHY[tool]}, expected {expected}")
     at = columns.index("GROUP")
     if at is None:
         return
@@ -149,7 +151,7 @@ _OF_ROCKETMQ = "rocketmq"
 _STACK = re.compile(r"\s+at |\s*\.\.\. [0-9]+ |Caused by: |\s*$")
 
 _REMEDIES = (
-    ("is not a consumer group", "the audit does not judge share and streams groups"),
+    ("is not a consumer group", "ask kafka-share-groups or kafka-streams-groups for it"),
     ("is not a share group", "ask kafka-consumer-groups for it"),
     ("is not a streams group", "ask kafka-consumer-groups for it"),
     ("does not exist", "look up the group's name with --list"),
@@ -169,12 +171,19 @@ def _starts_notice(line: str) -> bool:
     return any(each.fullmatch(line) is not None for each in (_EMPTY, _OF_OTHER_GROUP, _REBALANCING))
 
 
-def _parse_notice(block: Block) -> Iterator[GroupState | OtherGroup | Skipped]:
+def _parse_notice(block: Block) -> Iterator[GroupState | OtherGroup | ShareGroup | Skipped]:
     source, line = block.source.name, block.lines[0]
     if empty := _EMPTY.fullmatch(line):
         yield GroupState(source, empty[1].rstrip(" "), "notice", "Empty")
     elif other := _OF_OTHER_GROUP.fullmatch(line):
         group, kind = other[2].rstrip(" "), other[1].lower()
+        if kind == "share":
+            if "has no active members" in line:
+                yield ShareGroup(source, group, members=(), state="Empty")
+            else:
+                yield ShareGroup(source, group)
+            yield from _strays(block)
+            return
         yield OtherGroup(source, group)
         yield skipped(block, 0, f"{group!r} is a {kind} group, which the audit does not judge: give a consumer group")
     elif rebalancing := _REBALANCING.fullmatch(line):

@@ -7,7 +7,7 @@ So its rows are read from the right, where no cell holds a blank, and from the c
 import re
 from collections.abc import Iterator
 
-from compare.reading.kafka.facts import GroupState, OtherGroup
+from compare.reading.kafka.facts import GroupState, OtherGroup, ShareGroup
 from compare.reading.kafka.rows import MISSING, Columns, group_of, number, read_rows
 from compare.reading.observed import Block, RowError, Skipped, skipped
 
@@ -72,7 +72,7 @@ def _fits(before: str, width: int) -> bool:
     return units == width or (units > width and not before[:-1].endswith(" "))
 
 
-def read_list(block: Block, columns: Columns) -> Iterator[GroupState | OtherGroup | Skipped]:
+def read_list(block: Block, columns: Columns) -> Iterator[GroupState | OtherGroup | ShareGroup | Skipped]:
     """One fact per row of ``--list --state``, ``--list --type`` or ``kafka-groups --list``."""
     type_at, state_at, protocol_at = (columns.index(name) for name in ("TYPE", "STATE", "PROTOCOL"))
 
@@ -93,7 +93,9 @@ def read_list(block: Block, columns: Columns) -> Iterator[GroupState | OtherGrou
     yield from rows.skipped
     for offset, (group, kind, state, protocol) in rows.found:
         kind = kind or tool_kind or (_STREAMS if state == "NotReady" else "")
-        if kind in ("Share", _STREAMS) or protocol not in (*_NO_PROTOCOL, _CONSUMER):
+        if kind == "Share":
+            yield ShareGroup(block.source.name, group, state=state)
+        elif kind == _STREAMS or protocol not in (*_NO_PROTOCOL, _CONSUMER):
             yield OtherGroup(block.source.name, group)
             why = f"{group!r} is not a consumer group ({kind or protocol}), so no member owns partitions"
             if kind == _STREAMS:

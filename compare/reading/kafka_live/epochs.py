@@ -35,11 +35,11 @@ _Exchange = Callable[[bytes], bytes]
 """Sends the bytes of a login and gives the server's."""
 
 
-class _UnknownError(Exception):
+class UnknownError(Exception):
     """The node tells no epoch, in whatever way."""
 
 
-_FAILURES = (OSError, ValueError, LookupError, struct.error, _UnknownError)
+FAILURES = (OSError, ValueError, LookupError, struct.error, UnknownError)
 
 
 Nodes = Mapping[tuple[str, int], Sequence[str]]
@@ -51,12 +51,12 @@ def epochs(of_coordinators: Nodes, settings: Mapping[str, str], wait_s: float, e
     librdkafka's. Groups of a node that does not tell them, not in time, or to which these settings lead only librdkafka
     (a key store of PKCS#12), are left out."""
     found: dict[str, int] = {}
-    for node, groups in _answering(of_coordinators, settings, wait_s, ends):
-        with suppress(*_FAILURES):
+    for node, groups in answering(of_coordinators, settings, wait_s, ends):
+        with suppress(*FAILURES):
             for number, group in enumerate(groups):
                 if left_s(ends) > 0:
-                    with suppress(_UnknownError):
-                        found[group] = _epoch(_asked(node, _DESCRIBE, 0, number, _describe(group)))
+                    with suppress(UnknownError):
+                        found[group] = _epoch(asked(node, _DESCRIBE, 0, number, _describe(group)))
     return found
 
 
@@ -64,21 +64,21 @@ def types(of_nodes: Nodes, settings: Mapping[str, str], wait_s: float, ends: flo
     """Group to its type as the node that lists it calls it (``share``, ``streams``, ...); those are left out that
     `epochs` would leave out, and groups of a node before Kafka 3.8."""
     found: dict[str, str] = {}
-    for node, groups in _answering(of_nodes, settings, wait_s, ends):
-        with suppress(*_FAILURES):
-            listed = _types(_asked(node, _LIST, _TYPES_SINCE, 0, b"\x00\x01\x01\x00"))
+    for node, groups in answering(of_nodes, settings, wait_s, ends):
+        with suppress(*FAILURES):
+            listed = _types(asked(node, _LIST, _TYPES_SINCE, 0, b"\x00\x01\x01\x00"))
             found |= {group: listed[group] for group in groups if listed.get(group)}
     return found
 
 
-def _answering(
+def answering(
     nodes: Nodes, settings: Mapping[str, str], wait_s: float, ends: float
 ) -> Iterator[tuple[socket.socket, Sequence[str]]]:
     """A connection to each node that can be reached, with the groups there."""
     for (host, port), groups in nodes.items():
         limit = min(wait_s, left_s(ends))
         if limit > 0:
-            with suppress(*_FAILURES), _connected(host, port, settings, limit) as node:
+            with suppress(*FAILURES), _connected(host, port, settings, limit) as node:
                 yield node, groups
 
 
@@ -89,7 +89,7 @@ def generation(metadata: Iterable[bytes]) -> int | None:
     return 1 + max(told) if told else None
 
 
-class _Cursor:
+class Cursor:
     """Reads Kafka's fields one after the other; `struct.error` or `IndexError` where the bytes end too early."""
 
     def __init__(self, data: bytes) -> None:
@@ -97,7 +97,7 @@ class _Cursor:
 
     def number(self, size: int) -> int:
         """A signed one of ``size`` bytes."""
-        (found,) = struct.unpack_from({2: ">h", 4: ">i"}[size], self._data, self._at)
+        (found,) = struct.unpack_from({2: ">h", 4: ">i", 8: ">q"}[size], self._data, self._at)
         self._at += size
         return int(found)
 
@@ -117,9 +117,19 @@ class _Cursor:
         self._at += max(size, 0)
         return found
 
+    def text(self) -> str:
+        """A compact one; empty for null."""
+        return self.take(self.varint() - 1).decode()
+
+    def tags(self) -> None:
+        """Tagged fields, passed over."""
+        for _ in range(self.varint()):
+            self.varint()
+            self.take(self.varint())
+
 
 def _joined_from(metadata: bytes) -> int | None:
-    cursor = _Cursor(metadata)
+    cursor = Cursor(metadata)
     try:
         if cursor.number(2) < _OLDEST_WITH_GENERATION:
             return None
@@ -138,39 +148,37 @@ def _joined_from(metadata: bytes) -> int | None:
 def _describe(group: str) -> bytes:
     """ConsumerGroupDescribe, version 0: one group, without its permitted operations."""
     name = group.encode()
-    return b"\x00" + _varint(2) + _varint(len(name) + 1) + name + b"\x00\x00"
+    return b"\x00" + varint(2) + varint(len(name) + 1) + name + b"\x00\x00"
 
 
 def _epoch(answer: bytes) -> int:
     """The group's epoch of an answer that holds one group."""
-    cursor = _Cursor(answer)
+    cursor = Cursor(answer)
     cursor.varint()  # tags of the header
     cursor.number(4)
     if cursor.varint() != 2 or cursor.number(2):
-        raise _UnknownError
+        raise UnknownError
     for _ in ("message", "group", "state"):
-        cursor.take(cursor.varint() - 1)
+        cursor.text()
     return cursor.number(4)
 
 
 def _types(answer: bytes) -> dict[str, str]:
     """Group to type of an answer to ListGroups, version 5."""
-    cursor = _Cursor(answer)
+    cursor = Cursor(answer)
     cursor.varint()  # tags of the header
     cursor.number(4)
     if cursor.number(2):
-        raise _UnknownError
+        raise UnknownError
     found = {}
     for _ in range(cursor.varint() - 1):
-        group, _, _, kind = (cursor.take(cursor.varint() - 1).decode() for _ in ("group", "protocol", "state", "type"))
-        for _ in range(cursor.varint()):
-            cursor.varint()
-            cursor.take(cursor.varint())
+        group, _, _, kind = (cursor.text() for _ in ("group", "protocol", "state", "type"))
+        cursor.tags()
         found[group] = kind.lower()
     return found
 
 
-def _varint(value: int) -> bytes:
+def varint(value: int) -> bytes:
     found = b""
     while value > 0x7F:
         found += bytes([value & 0x7F | 0x80])
@@ -178,16 +186,16 @@ def _varint(value: int) -> bytes:
     return found + bytes([value])
 
 
-def _asked(node: socket.socket, key: int, version: int, number: int, body: bytes) -> bytes:
+def asked(node: socket.socket, key: int, version: int, number: int, body: bytes) -> bytes:
     """What follows the correlation id of the node's answer."""
     head = struct.pack(">hhih", key, version, number, len(_CLIENT)) + _CLIENT
     node.sendall(struct.pack(">i", len(head) + len(body)) + head + body)
     (length,) = struct.unpack(">i", _exactly(node, 4))
     if not 4 <= length <= _LARGEST:
-        raise _UnknownError
+        raise UnknownError
     answer = _exactly(node, length)
     if struct.unpack_from(">i", answer) != (number,):
-        raise _UnknownError
+        raise UnknownError
     return answer[4:]
 
 
@@ -196,7 +204,7 @@ def _exactly(node: socket.socket, count: int) -> bytes:
     while len(found) < count:
         piece = node.recv(min(count - len(found), 1 << 16))
         if not piece:
-            raise _UnknownError
+            raise UnknownError
         found += piece
     return bytes(found)
 
@@ -218,7 +226,7 @@ def _connected(host: str, port: int, settings: Mapping[str, str], wait_s: float)
 
 def _tls(settings: Mapping[str, str]) -> ssl.SSLContext:
     if "ssl.keystore.location" in settings:
-        raise _UnknownError  # PKCS#12, which Python's library does not read
+        raise UnknownError  # PKCS#12, which Python's library does not read
     context = ssl.create_default_context(
         cafile=settings.get("ssl.ca.location"), cadata=settings.get("ssl.ca.pem") or None
     )
@@ -238,14 +246,14 @@ def _tls(settings: Mapping[str, str]) -> ssl.SSLContext:
 def _log_in(node: socket.socket, settings: Mapping[str, str]) -> None:
     mechanism = settings["sasl.mechanism"]
     name = mechanism.encode()
-    answer = _asked(node, _HANDSHAKE, 1, 0, struct.pack(">h", len(name)) + name)
+    answer = asked(node, _HANDSHAKE, 1, 0, struct.pack(">h", len(name)) + name)
     if struct.unpack_from(">h", answer) != (0,):
-        raise _UnknownError
+        raise UnknownError
 
     def exchange(told: bytes) -> bytes:
-        cursor = _Cursor(_asked(node, _AUTHENTICATE, 0, 0, struct.pack(">i", len(told)) + told))
+        cursor = Cursor(asked(node, _AUTHENTICATE, 0, 0, struct.pack(">i", len(told)) + told))
         if cursor.number(2):
-            raise _UnknownError
+            raise UnknownError
         cursor.take(cursor.number(2))
         return cursor.take(cursor.number(4))
 
@@ -264,7 +272,7 @@ def _scram(exchange: _Exchange, algorithm: str, user: str, password: str) -> Non
     told = dict(part.split("=", 1) for part in challenge.split(","))
     rounds = int(told["i"])
     if not told["r"].startswith(nonce) or rounds > _MOST_ROUNDS:
-        raise _UnknownError
+        raise UnknownError
     salted = hashlib.pbkdf2_hmac(algorithm, password.encode(), base64.b64decode(told["s"]), rounds)
     without_proof = f"c=biws,r={told['r']}"
     signed = f"{first},{challenge},{without_proof}".encode()
@@ -275,4 +283,4 @@ def _scram(exchange: _Exchange, algorithm: str, user: str, password: str) -> Non
     server_key = hmac.digest(salted, b"Server Key", algorithm)
     expected = base64.b64encode(hmac.digest(server_key, signed, algorithm)).decode()
     if not hmac.compare_digest(last, f"v={expected}"):
-        raise _UnknownError
+        raise UnknownError

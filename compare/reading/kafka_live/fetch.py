@@ -4,7 +4,16 @@ import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 
-from compare.reading.kafka.facts import Client, Fact, GroupState, MembersTable, OffsetsTable, OtherGroup, TopicQueues
+from compare.reading.kafka.facts import (
+    Client,
+    Fact,
+    GroupState,
+    MembersTable,
+    OffsetsTable,
+    OtherGroup,
+    ShareGroup,
+    TopicQueues,
+)
 from compare.reading.kafka.listings import REBALANCING
 from compare.reading.kafka_live import epochs
 from compare.reading.kafka_live.connection import (
@@ -16,6 +25,7 @@ from compare.reading.kafka_live.connection import (
     Places,
     name,
 )
+from compare.reading.kafka_live.share import share_groups
 from compare.reading.observed import ObservedMember, Skipped
 from protocols import Queue, UserError, sort_queues
 
@@ -123,9 +133,9 @@ def _list(connection: Connection) -> tuple[list[str], list[str]]:
     return sorted({each.group_id for each in listed.valid if each.group_id}), refused
 
 
-def others(connection: Connection, source: str, names: Sequence[str]) -> Iterator[OtherGroup | Skipped]:
-    """Groups that are none of consumers. librdkafka lists them in its older answer alone, where what is no classic
-    group has no protocol: its type is asked for once more."""
+def others(connection: Connection, source: str, names: Sequence[str]) -> Iterator[OtherGroup | ShareGroup | Skipped]:
+    """Share groups, and the names of groups of other kinds. librdkafka lists them in its older answer alone, where what
+    is no classic group has no protocol: its type is asked for once more."""
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", DeprecationWarning)
@@ -139,7 +149,13 @@ def others(connection: Connection, source: str, names: Sequence[str]) -> Iterato
     for group, each in found.items():
         if not each.protocol_type:
             nameless.setdefault((each.broker.host, each.broker.port), []).append(group)
-    types = epochs.types(nameless, connection.settings.values, connection.wait_s(), connection.ends)
+    values, wait_s, ends = connection.settings.values, connection.wait_s(), connection.ends
+    types = epochs.types(nameless, values, wait_s, ends)
+    shares = {node: [group for group in groups if types.get(group) == "share"] for node, groups in nameless.items()}
+    told = list(share_groups({node: groups for node, groups in shares.items() if groups}, values, wait_s, ends, source))
+    yield from told
+    for fact in told:
+        found.pop(fact.group, None)
     for group, each in sorted(found.items()):
         if each.protocol_type:
             kind = f"a group of the protocol {each.protocol_type}"

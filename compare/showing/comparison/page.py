@@ -16,8 +16,8 @@ from markupsafe import Markup
 from compare.documents.audit import OptimumRecord
 from compare.documents.comparison import Fairness, Record, ScenarioDocument, SeedsRecord, VerdictRecord
 from compare.explaining.document import Measured
-from compare.explaining.standing import decisions, rows
-from compare.figures.metrics import COLUMNS, COMPARED, GROUPS
+from compare.explaining.standing import decisions, known, rows
+from compare.figures.metrics import COLUMNS, COMPARED, GROUPS, Metric
 from compare.formatting import many, number, variant_name, visible
 from compare.running.runs import MeasuredRun, variation
 from compare.running.spread import figure
@@ -156,6 +156,8 @@ def write_comparison(found: Sequence[Measured]) -> str:
     Equal runs give equal text, which holds no lone surrogates: it can be written as UTF-8.
     """
     drawn = [[run for run in runs if run.chart_data is not None] for _, runs, _ in found]
+    documents = [document for _, _, document in found]
+    columns = sorted({at for document in documents for at in known(rows(_first(document), document.get("seeds", {})))})
     payload = {
         "scenarios": [drawn_of(scenario, runs) for (scenario, _, _), runs in zip(found, drawn, strict=True)],
         "graphs": {
@@ -168,9 +170,11 @@ def write_comparison(found: Sequence[Measured]) -> str:
         payload,
         SCRIPTS,
         title=", ".join(scenario.name for scenario, _, _ in found),
-        scenarios=[_static(*each, runs) for each, runs in zip(((of[0], of[2]) for of in found), drawn, strict=True)],
-        columns=COMPARED,
-        tables=_tables(),
+        scenarios=[
+            _static(*each, runs, columns) for each, runs in zip(((of[0], of[2]) for of in found), drawn, strict=True)
+        ],
+        columns=[COMPARED[at] for at in columns],
+        tables=_tables([COMPARED[at] for at in columns]),
         event_headings=[metric.heading for metric in COLUMNS["report events"]],
         topic_headings=[metric.heading for metric in COLUMNS["report topics"]],
     )
@@ -182,18 +186,26 @@ def _texts(drawn: Sequence[Sequence[MeasuredRun]]) -> set[str]:
     return {text for player in players if player for text in player["texts"]}
 
 
-def _tables() -> list[tuple[str, int, int]]:
-    """Group of metrics, and from which to which of `COMPARED` they are."""
-    ends = list(accumulate(len(COLUMNS[group]) for group in GROUPS))
-    return [(group, end - len(COLUMNS[group]), end) for group, end in zip(GROUPS, ends, strict=True) if COLUMNS[group]]
+def _tables(columns: Sequence[Metric]) -> list[tuple[str, int, int]]:
+    """Group of metrics, and from which to which of these columns they are."""
+    sizes = [sum(metric in COLUMNS[group] for metric in columns) for group in GROUPS]
+    ends = accumulate(sizes)
+    return [(group, end - size, end) for group, size, end in zip(GROUPS, sizes, ends, strict=True) if size]
 
 
-def _static(scenario: Scenario, document: ScenarioDocument, runs: Sequence[MeasuredRun]) -> dict[str, object]:
-    """What the template shows of a scenario."""
+def _first(document: ScenarioDocument) -> list[Record]:
+    """The first record of each variant."""
     first: dict[str, Record] = {}
     for record in document["variants"]:
         first.setdefault(record["label"], record)
-    records = list(first.values())
+    return list(first.values())
+
+
+def _static(
+    scenario: Scenario, document: ScenarioDocument, runs: Sequence[MeasuredRun], columns: Sequence[int]
+) -> dict[str, object]:
+    """What the template shows of a scenario; ``columns``: which of `COMPARED`."""
+    records = _first(document)
     varying = [record["seed"] for record in records if record["jitter"]]
     seeds = document.get("seeds", {})
     beside = any(seed["beside"] for seed in seeds.values())
@@ -214,7 +226,7 @@ def _static(scenario: Scenario, document: ScenarioDocument, runs: Sequence[Measu
         "tradeoffs": Markup(tradeoffs(document["advice"], scenario.name).svg) if "advice" in document else "",
         "assumptions": [assumption["text"] for assumption in document["assumptions"]],
         "rows": [
-            {"parts": _PARTS.findall(record["label"]), "cells": cells}
+            {"parts": _PARTS.findall(record["label"]), "cells": [cells[at] for at in columns]}
             for record, cells in zip(records, rows(records, seeds), strict=True)
         ],
         "runs": max((seed["runs"] for seed in seeds.values()), default=1),

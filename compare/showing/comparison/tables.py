@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from compare.documents.comparison import After, Fairness, Record, ScenarioDocument, SeedsRecord, VerdictRecord
-from compare.explaining.standing import decisions, rows
+from compare.explaining.standing import decisions, known, rows
 from compare.figures.metrics import COLUMNS, COMPARED, GROUPS
 from compare.formatting import many, number, ratio
 from compare.running.baseline import Change, sentence
@@ -137,8 +137,8 @@ class _Tables:
         print_table(columns, lines, self.format, title, names, self.width)
 
     def figures(self, seeds: Mapping[str, SeedsRecord]) -> None:
-        """What decides each group of metrics, then each group with the others; where all variants are alike in one, a
-        line tells of it."""
+        """What decides each group of metrics, then the others of each group that any variant has; a line tells of those
+        in which all are alike."""
         found = rows(self.variants, seeds)
         several = len(found) > 1
         decide = (
@@ -153,9 +153,10 @@ class _Tables:
                 [[f"{cell.whole}{' ★' if cell.best else ''}" for cell in row] for row in chosen],
             )
         alike = []
+        columns = known(found)
         for group in GROUPS:
             shown = []
-            for at, metric in enumerate(COMPARED):
+            for at, metric in ((at, COMPARED[at]) for at in columns):
                 if metric not in COLUMNS[group] or metric.path in decide:
                     continue
                 if several and len({row[at].whole for row in found}) == 1:

@@ -114,7 +114,8 @@ _MOST_ROWS = 60
 def print_logs(found: Json, format: str, story: bool = False) -> None:
     """Per group: how often and why, the remedies, the rebalances, what the logs cannot tell; ``story``: sentences."""
     if not found["groups"]:
-        print_line("No consumer group in these logs.", format)
+        lost = found["not_understood"]
+        print_line(f"No consumer group in {'the lines that were understood' if lost else 'these logs'}.", format)
     for group in found["groups"]:
         _group(group, format, story)
     for each in found["not_understood"]:

@@ -24,7 +24,7 @@ from kafka_coordinator.cluster import (
     RebalanceGroup,
     refusal,
 )
-from kafka_coordinator.wire import APIS, NewRecord, Request, ServedCluster, batch, code, error_answer
+from kafka_coordinator.wire import APIS, Hidden, NewRecord, Request, ServedCluster, batch, code, error_answer
 from protocols.engine.nodes import Message, Time
 from protocols.engine.sockets import Hold, Reply
 from protocols.errors import UserError
@@ -80,7 +80,12 @@ def _members(broker: str, core: Core) -> list[tuple[str, Found]]:
         for group in core.groups.values()
         for member in group.members.values()
     ]
-    return classic + [
+    share = [
+        (str(member.client_id), Found(broker, group.id, member.id, None, False))
+        for group in core.share_groups.values()
+        for member in group.members.values()
+    ]
+    return [*classic, *share] + [
         (
             str(member.profile.client_id),
             Found(broker, group.id, member.id, member.profile.instance_id, member.profile.classic is not None),
@@ -240,6 +245,20 @@ class KafkaBroker:
             self._expire(found)
 
         self._background.call(fence)
+
+    def configure_group(self, group: str, settings: Mapping[str, object]) -> None:
+        """These are all the settings that a group has itself, under Kafka's names, as `kafka-configs --entity-type
+        groups` gives them: ``{"share.auto.offset.reset": "earliest"}``. `UserError` for one that no group has."""
+        self._background.call(self._service.operations.configure_group, group, settings)
+
+    def hidden(self, group: str) -> list[Hidden]:
+        """Records that members of a share group have acquired and nobody else gets now, by topic, partition and
+        offset: whose they are, how often they were delivered, until when (`Hidden`)."""
+        return self._background.call(self._service.operations.hidden, group)
+
+    def expire_locks(self, group: str) -> None:
+        """The locks of all records that members of a share group have acquired end now: others get them."""
+        self._background.call(self._service.operations.expire_locks, group)
 
     def disconnect(self, client: str) -> None:
         """Cut all connections of the clients with this ``client.id``, which go on and connect again."""

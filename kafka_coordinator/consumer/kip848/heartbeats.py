@@ -7,6 +7,8 @@ everything that the coordinator might have missed after an error.
 In Kafka `AbstractHeartbeatRequestManager.poll` and `ConsumerHeartbeatRequestManager.HeartbeatState`.
 """
 
+from typing import Final
+
 from kafka_coordinator.consumer import lookup, requests, states
 from kafka_coordinator.consumer.kip848.states import (
     ACKNOWLEDGING,
@@ -19,9 +21,13 @@ from kafka_coordinator.consumer.kip848.states import (
 )
 from kafka_coordinator.consumer.state import ConsumerState, protocol_member
 from kafka_coordinator.consumer.state.membership import NOTHING_SENT, SentFields
+from kafka_coordinator.coordinator.share_groups.messages import ShareGroupHeartbeat
 from kafka_coordinator.messages import UNCHANGED_TIMEOUT, ConsumerGroupHeartbeat
 from protocols.engine.nodes import Outbox, Time
 from protocols.java import sorted_as_java
+
+LONGEST_SLEEP_MS: Final = 5000
+"""The background thread waits no longer for an answer or a timer of its own (`ConsumerNetworkThread.runOnce`)."""
 
 
 def hurry(c: ConsumerState, now: Time, out: Outbox) -> None:
@@ -63,6 +69,7 @@ def succeeded(c: ConsumerState, now: Time, interval: float, out: Outbox) -> None
     m = protocol_member(c)
     m.awaits_answer = False
     m.failures = 0
+    m.answered_at = now if interval > LONGEST_SLEEP_MS else 0.0
     if interval != m.interval:
         m.interval = interval
         m.is_due = False
@@ -92,10 +99,15 @@ def to_say(c: ConsumerState) -> SentFields:
     return SentFields(settings.max_poll_interval_ms, topics, assignor, current, regex)
 
 
-def _message(c: ConsumerState) -> ConsumerGroupHeartbeat:
+def _message(c: ConsumerState) -> ConsumerGroupHeartbeat | ShareGroupHeartbeat:
     m, config, before = protocol_member(c), c.config, protocol_member(c).sent
     joins = c.membership.state == JOINING
     says = m.sent = to_say(c)
+    topics = None if says.topics == before.topics and not joins else says.topics
+    if config.settings.shares:
+        rack = config.rack if before is NOTHING_SENT else None
+        member_id, epoch = c.membership.member_id, c.membership.generation
+        return ShareGroupHeartbeat(requests.number(c), config.group, member_id, epoch, rack, topics, config.client_id)
     return ConsumerGroupHeartbeat(
         requests.number(c),
         config.group,
@@ -104,7 +116,7 @@ def _message(c: ConsumerState) -> ConsumerGroupHeartbeat:
         config.instance_id,
         config.rack if joins else None,
         UNCHANGED_TIMEOUT if says.rebalance_timeout_ms == before.rebalance_timeout_ms and not joins else says[0],
-        None if says.topics == before.topics and not joins else says.topics,
+        topics,
         _regex(before.regex, says.regex, joins),
         None if says.assignor == before.assignor and not joins else says.assignor,
         None if says.owned == before.owned and not joins else m.current.partitions,

@@ -27,13 +27,17 @@ from kafka_coordinator.consumer.kip848.states import (
     RELEASED,
     STALE,
 )
+from kafka_coordinator.consumer.membership import busy_with
 from kafka_coordinator.consumer.state import ConsumerState, protocol_member
 from kafka_coordinator.consumer.state.membership import NO_ASSIGNMENT, NOTHING_SENT
+from kafka_coordinator.coordinator.share_groups.messages import ShareGroupHeartbeat
 from kafka_coordinator.messages import JOINS as JOIN_EPOCH
 from kafka_coordinator.messages import LEAVES as LEAVE_EPOCH
 from kafka_coordinator.messages import LEAVES_FOR_A_WHILE, ConsumerGroupHeartbeat
 from protocols.engine.nodes import Outbox, Time
 from protocols.facts import TimedOut
+
+_HEARTBEATS: Final = (ConsumerGroupHeartbeat, ShareGroupHeartbeat)
 
 RELEASE: Final = "release"
 """What follows when the listener has heard that all is lost."""
@@ -81,10 +85,26 @@ def refuse(c: ConsumerState, now: Time, why: str, out: Outbox) -> None:
         _lose_all(c, now, out)
 
 
-def poll_expired(c: ConsumerState, now: Time, why: str, out: Outbox) -> None:
-    """The user has not polled for ``max.poll.interval.ms``: the member leaves, and tells the listener when he does."""
-    if c.membership.state not in IN_GROUP or c.lookup.coordinator is None:
+def poll_expired(c: ConsumerState, now: Time, out: Outbox, why: str = "") -> None:
+    """The user has not polled for ``max.poll.interval.ms``. The background thread does not wake up for that: it sees it
+    with the next heartbeat or answer, or when it has slept for as long as it ever does. ``why`` as in `oversleep`."""
+    m = protocol_member(c)
+    if m.overslept:
+        oversleep(c, now, out, why)
+    elif m.awaits_answer or not 0 < m.interval <= heartbeats.LONGEST_SLEEP_MS:
+        slept = (now - m.answered_at) % heartbeats.LONGEST_SLEEP_MS
+        out.set_timer(states.POLL, now + heartbeats.LONGEST_SLEEP_MS - slept)
+    m.overslept = True
+
+
+def oversleep(c: ConsumerState, now: Time, out: Outbox, why: str = "") -> None:
+    """The background thread is awake: where the user did not poll in time, the member leaves, and tells the listener
+    when he does. ``why``: what the user does instead, where the state does not show it."""
+    m = protocol_member(c)
+    if not m.overslept or c.membership.state not in IN_GROUP or c.lookup.coordinator is None:
         return
+    m.overslept = False
+    why = why or busy_with(c, now)
     limit = c.config.settings.max_poll_interval_ms
     then = "leaves the group" if c.config.instance_id is None else "leaves the group until it comes back"
     out.observe(TimedOut(c.config.group, c.config.name, "max.poll.interval.ms", limit, why, then))
@@ -158,7 +178,7 @@ def _send_leave(c: ConsumerState, now: Time, out: Outbox, why: str) -> bool:
     m.current = m.target = NO_ASSIGNMENT
     m.awaits_answer = m.backs_off = False
     in_flight = c.requests.in_flight
-    for number in [number for number, each in in_flight.items() if each.kind is ConsumerGroupHeartbeat]:
+    for number in [number for number, each in in_flight.items() if each.kind in _HEARTBEATS]:
         del in_flight[number]  # its answer would be about a membership that is over
     if c.lookup.coordinator is None:
         c.transition(LEAVE_SKIPPED, out)

@@ -12,6 +12,7 @@ from kafka_coordinator.consumer import callbacks, commits, leaving, lookup, meta
 from kafka_coordinator.consumer.kip848 import heartbeats, membership, reconciliation
 from kafka_coordinator.consumer.kip848.states import FATAL, IN_GROUP, PREPARE_LEAVING, STALE, UNSUBSCRIBED
 from kafka_coordinator.consumer.state import ConsumerState, protocol_member
+from kafka_coordinator.coordinator.share_groups.messages import ShareGroupHeartbeatAnswer
 from kafka_coordinator.messages import ConsumerGroupHeartbeatAnswer
 from protocols.engine.nodes import Outbox, Time
 from protocols.facts import Noted
@@ -93,7 +94,13 @@ REACTIONS: Final[Mapping[str, str]] = {
 """Error of a heartbeat to what the client does; every other error makes poll() throw."""
 
 
-def answered(c: ConsumerState, now: Time, answer: ConsumerGroupHeartbeatAnswer, is_last: bool, out: Outbox) -> None:
+def answered(
+    c: ConsumerState,
+    now: Time,
+    answer: ConsumerGroupHeartbeatAnswer | ShareGroupHeartbeatAnswer,
+    is_last: bool,
+    out: Outbox,
+) -> None:
     """The answer; to the last heartbeat of a membership nobody listens."""
     if is_last:
         return

@@ -22,8 +22,6 @@ REVOKED, ASSIGNED = "revoked by target", "assigned by target"
 _STEP: Final = 5
 """Milliseconds between the lengths that a wait inside poll() may have."""
 
-_RELEASED: Final[frozenset[Partition]] = frozenset()
-
 
 def received(c: ConsumerState, now: Time, partitions: tuple[Partition, ...], out: Outbox) -> None:
     """The coordinator gave the member this target (sorted)."""
@@ -82,7 +80,7 @@ def begin(c: ConsumerState, now: Time, out: Outbox) -> None:
     m.reconciliation = membership.Reconciliation(membership.COMMITTING, resolved, revoked, added, deadline)
     if revoked:
         reading.advance(c, now, out)
-        c.subscription.pending_revocation = frozenset(revoked)
+        c.subscription.pending_revocation = reading.unsubscribed(c).union(revoked)
         reading.resume(c, now, out)
     commit(c, now, out)
 
@@ -136,7 +134,7 @@ def step(c: ConsumerState, now: Time, out: Outbox) -> None:
             revoked(c, now, out)
         return
     callbacks.set_owned(c, now, under_way.resolved.partitions, out)
-    c.subscription.pending_revocation = _RELEASED
+    c.subscription.pending_revocation = reading.unsubscribed(c)
     if not callbacks.invoke(c, now, callbacks.ASSIGNED, under_way.added, out, ASSIGNED):
         assigned(c, now, out)
 

@@ -167,6 +167,10 @@ class ConsumerProtocolMember(NodeState):
     """The target has topics that the client does not know yet."""
     at_records: bool = False
     """The user's thread waits for records inside poll(), and reconciles afterwards (see `ConsumerConfig.poll_wait`)."""
+    overslept: bool = False
+    """The user has not polled for ``max.poll.interval.ms``; the background thread sees that when it wakes up."""
+    answered_at: Time = 0.0
+    """When the last heartbeat was answered, where the interval is longer than the background thread sleeps."""
     releases: bool = False
     """All is lost; the user's thread is to say so to the listener."""
     last_epoch: int = -1

@@ -112,7 +112,7 @@ class SubscriptionState(NodeState):
     paused: bool = False
     """Reading stands still while the commit before an eager rebalance is on its way."""
     pending_revocation: frozenset[Partition] = frozenset()
-    """Owned partitions that are not read any more, because they will be revoked."""
+    """Owned partitions that are not read any more, because they will be revoked, or their topic was unsubscribed."""
     reading: bool = False
     """Whether the positions advance with time; else they are exactly their ``start``."""
 

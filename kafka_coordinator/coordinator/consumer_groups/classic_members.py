@@ -17,12 +17,13 @@ from kafka_coordinator.coordinator.consumer_groups.fencing import fence
 from kafka_coordinator.coordinator.consumer_groups.group import ConsumerGroup
 from kafka_coordinator.coordinator.consumer_groups.member import ClassicPart, ConsumerMember, Profile
 from kafka_coordinator.coordinator.consumer_groups.progress import move, observe, raise_epoch, seat
-from kafka_coordinator.coordinator.consumer_groups.sessions import rejoin_timer, restart_session, sync_timer
-from kafka_coordinator.coordinator.consumer_groups.target import compute_target, is_due
+from kafka_coordinator.coordinator.consumer_groups.sessions import is_due, rejoin_timer, restart_session, sync_timer
+from kafka_coordinator.coordinator.consumer_groups.target import compute_target
 from kafka_coordinator.coordinator.core import Core
 from kafka_coordinator.coordinator.join import MEMBER_ID_REQUIRED_SINCE
 from kafka_coordinator.coordinator.rebalance import Cause, prepare
 from kafka_coordinator.coordinator.refusals import NO_MEMBER, join_refused, sync_refused
+from kafka_coordinator.coordinator.settings import ASSIGNMENT_INTERVAL
 from kafka_coordinator.errors import (
     ILLEGAL_GENERATION,
     INCONSISTENT_GROUP_PROTOCOL,
@@ -89,7 +90,7 @@ def _joined(
         prepare(core, classic, Cause(classic_states.DOWNGRADED, ALWAYS, profile.client_id, words), now, out)
         return _answer(request, member)
     target = group.target.get(member.id, ())
-    if group.epoch > group.target_epoch and is_due(core, group, now):
+    if group.epoch > group.target_epoch and is_due(core, group.id, group.assigned_at, ASSIGNMENT_INTERVAL, now):
         compute_target(core, group, member, is_new, alike, now)
         target = group.target.get(member.id, ())
     elif is_unknown:

@@ -46,8 +46,8 @@ def group_for(core: Core, request: messages.ConsumerGroupHeartbeat, now: Time, o
     group = core.consumer_groups.get(request.group)
     if group is not None:
         return group
-    if request.member_epoch != messages.JOINS:
-        text = "Group {} is not a consumer group." if request.group in core.groups else "Consumer group {} not found."
+    if request.member_epoch != messages.JOINS or request.group in core.share_groups:
+        text = "Group {} is not a consumer group." if core.is_group(request.group) else "Consumer group {} not found."
         raise Refused(GROUP_ID_NOT_FOUND, text.format(request.group))
     classic = core.groups.get(request.group)
     consumer_group = ConsumerGroup(request.group, core.partition_of(request.group))
@@ -119,11 +119,11 @@ def _answer_parked(core: Core, classic: Group, out: Outbox) -> None:
 
 def _members_of(core: Core, classic: Group) -> list[tuple[ConsumerMember, tuple[Partition, ...]]]:
     """The members as they will be, each with what it owns; `Refused` where an assignment cannot be read, and, as the
-    released broker has it, where the group has not chosen a protocol yet."""
-    if classic.protocol is None:
-        raise Refused(UNKNOWN_SERVER_ERROR)
+    released broker has it, where the group has not chosen a protocol yet, or a member that joins now lacks it."""
     members = []
     for member in classic.ordered():
+        if classic.protocol is None or classic.protocol not in (name for name, _ in member.protocols):
+            raise Refused(UNKNOWN_SERVER_ERROR)
         metadata = member.metadata(classic.protocol)
         if not isinstance(metadata, messages.ConsumerMetadata):
             raise Refused(GROUP_ID_NOT_FOUND)

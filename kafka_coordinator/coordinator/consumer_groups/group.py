@@ -14,7 +14,7 @@ from kafka_coordinator.coordinator.consumer_groups.member import ConsumerMember,
 from kafka_coordinator.coordinator.log import CommittedOffset
 from protocols.engine.nodes import Outbox, Time
 from protocols.facts import Transition
-from protocols.java import Queue
+from protocols.java import Queue, sorted_as_java
 from protocols.node_state import Apart, Emptied, NodeState
 from protocols.state_machine import ALWAYS
 
@@ -88,8 +88,6 @@ class ConsumerGroup(NodeState):
     """`alike` as it was counted last; None: to be counted."""
     forgotten_at: int = 0
     """End of the log when the group was forgotten; see `Core.forgotten`."""
-    image_hash: tuple[int, frozenset[str], str] | None = None
-    """The hash that was computed last, with what it was computed from."""
 
     # State.
 
@@ -223,9 +221,9 @@ class ConsumerGroup(NodeState):
             for topic in self.resolved.pop(regex).topics:
                 uniform_balance.count(self.by_pattern, topic, -1)
 
-    def subscribed(self) -> frozenset[str]:
-        """All topics to which a member subscribes, by name or by a resolved pattern."""
-        return frozenset([*self.by_name, *self.by_pattern])
+    def subscribed(self) -> tuple[str, ...]:
+        """All topics to which a member subscribes, by name or by a resolved pattern, in Java's order."""
+        return tuple(sorted_as_java({**self.by_name, **self.by_pattern}))
 
     def subscribes(self, topic: str) -> bool:
         return topic in self.by_name or topic in self.by_pattern

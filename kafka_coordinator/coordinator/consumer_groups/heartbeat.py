@@ -15,9 +15,10 @@ from kafka_coordinator.coordinator.consumer_groups.group import ConsumerGroup
 from kafka_coordinator.coordinator.consumer_groups.member import ConsumerMember, Profile
 from kafka_coordinator.coordinator.consumer_groups.patterns import Patterns, check_pattern, is_resolved, refresh_if_due
 from kafka_coordinator.coordinator.consumer_groups.progress import move, observe, raise_epoch, seat
-from kafka_coordinator.coordinator.consumer_groups.sessions import heartbeat_interval_ms, restart_session
-from kafka_coordinator.coordinator.consumer_groups.target import compute_target, is_due
+from kafka_coordinator.coordinator.consumer_groups.sessions import is_due, own_setting, restart_session
+from kafka_coordinator.coordinator.consumer_groups.target import compute_target
 from kafka_coordinator.coordinator.core import Core
+from kafka_coordinator.coordinator.settings import ASSIGNMENT_INTERVAL, HEARTBEAT_INTERVAL
 from kafka_coordinator.errors import GROUP_ID_NOT_FOUND, NONE
 from protocols.engine.nodes import Outbox, Time
 
@@ -101,7 +102,7 @@ def _proceed(
         alike = group.homogeneous()
     refresh_if_due(core, group, patterns, is_new_pattern, now, out)
     target = group.target.get(member.id, ())
-    if group.epoch > group.target_epoch and is_due(core, group, now):
+    if group.epoch > group.target_epoch and is_due(core, group.id, group.assigned_at, ASSIGNMENT_INTERVAL, now):
         compute_target(core, group, member, is_new, alike, now)
         target = group.target.get(member.id, ())
     elif is_unknown:
@@ -120,7 +121,7 @@ def _proceed(
         NONE,
         member.id,
         member.standing.epoch,
-        heartbeat_interval_ms(core, group),
+        own_setting(core, group.id, HEARTBEAT_INTERVAL),
         tuple(sorted(assigned)) if tells else None,
     )
 
@@ -157,7 +158,7 @@ def _sign_of_life(
     out: Outbox,
 ) -> messages.ConsumerGroupHeartbeatAnswer:
     restart_session(core, group, member, now, out)
-    epoch, interval = member.standing.epoch, heartbeat_interval_ms(core, group)
+    epoch, interval = member.standing.epoch, own_setting(core, group.id, HEARTBEAT_INTERVAL)
     return messages.ConsumerGroupHeartbeatAnswer(request.correlation, NONE, member.id, epoch, interval, None)
 
 
@@ -188,7 +189,7 @@ def _leave(
 ) -> messages.ConsumerGroupHeartbeatAnswer:
     group = core.consumer_groups.get(request.group)
     if group is None:
-        text = "is not a consumer group" if request.group in core.groups else "not found"
+        text = "is not a consumer group" if core.is_group(request.group) else "not found"
         raise checks.Refused(GROUP_ID_NOT_FOUND, f"Group {request.group} {text}.")
     member = checks.existing(group, request.member_id, request.instance_id)
     epoch = request.member_epoch

@@ -178,11 +178,13 @@ Epochs = tuple[int, int]
 """Group epoch and assignment epoch."""
 
 
-def observe_epochs(group_id: str, told: Epochs, epochs: Epochs, out: Outbox) -> Epochs:
+def observe_epochs(
+    group_id: str, told: Epochs, epochs: Epochs, out: Outbox, machine: str = states.GROUP.name
+) -> Epochs:
     """Tell which of a group's epochs are others than those that were ``told``; returns those that are told now."""
     for name, before, value in zip((states.GROUP_EPOCH, states.ASSIGNMENT_EPOCH), told, epochs, strict=True):
         if value != before:
-            out.observe(Epoch(group_id, states.GROUP.name, group_id, name, value))
+            out.observe(Epoch(group_id, machine, group_id, name, value))
     return epochs
 
 

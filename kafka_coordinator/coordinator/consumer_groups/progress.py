@@ -89,7 +89,7 @@ def raise_epoch(
         storing.store_profile(core, group, member)
         if before.regex and before.regex != profile.regex and before.regex not in group.resolved:
             storing.store_pattern(core, group, before.regex)
-    if version.assignor_change_raises_epoch and group.assignors:
+    if version.assignor_change_raises_epoch and group.assignors and profile.classic is None:
         # Of names with equal counts this vote may come first, and then its member raises the epoch again and again.
         bumped = bumped or (voted(group.assignors, profile.assignor) or assignors[0]) != preferred
     if not (bumped or named_others or group.stale):

@@ -12,17 +12,17 @@ What a group makes of the cluster's metadata: one hash over its subscribed topic
 In Kafka `ModernGroup.computeMetadataHash` and `Utils.computeGroupHash`.
 """
 
-import hashlib
 from collections.abc import Iterable
+from functools import lru_cache
 from typing import Final
 
 from kafka_coordinator.coordinator.consumer_groups.group import ConsumerGroup
 from kafka_coordinator.coordinator.consumer_groups.member import ConsumerMember
 from kafka_coordinator.coordinator.core import Core
 from kafka_coordinator.coordinator.group import session_timer
-from kafka_coordinator.coordinator.settings import ASSIGNMENT_INTERVAL, HEARTBEAT_INTERVAL, SESSION_TIMEOUT
+from kafka_coordinator.coordinator.settings import NAMES, SESSION_TIMEOUT
+from kafka_coordinator.coordinator.share_groups.group import ShareGroup
 from protocols.engine.nodes import Outbox, Time, TimerName
-from protocols.java import sorted_as_java
 
 
 def session_timeout_ms(core: Core, group: ConsumerGroup, member: ConsumerMember) -> int:
@@ -34,25 +34,31 @@ def session_timeout_ms(core: Core, group: ConsumerGroup, member: ConsumerMember)
 
 def own_timeout_ms(core: Core, group: ConsumerGroup) -> int:
     """The session timeout of members of the consumer protocol."""
+    return own_setting(core, group.id, SESSION_TIMEOUT)
+
+
+def own_setting(core: Core, group_id: str, name: str) -> int:
+    """A group's setting, or the broker's in its place, within the bounds of the broker."""
+    broker, least, most = _of_broker(name)
     settings = core.settings
-    own = core.group_settings.get(group.id, {}).get(SESSION_TIMEOUT, settings.group_consumer_session_timeout_ms)
-    least, most = settings.group_consumer_min_session_timeout_ms, settings.group_consumer_max_session_timeout_ms
-    return max(least, min(own, most))
+    own: int = core.group_settings.get(group_id, {}).get(name, getattr(settings, broker))
+    bounds: tuple[int, int] = getattr(settings, least), getattr(settings, most)
+    return max(bounds[0], min(own, bounds[1]))
 
 
-def heartbeat_interval_ms(core: Core, group: ConsumerGroup) -> int:
-    settings = core.settings
-    own = core.group_settings.get(group.id, {}).get(HEARTBEAT_INTERVAL, settings.group_consumer_heartbeat_interval_ms)
-    least, most = settings.group_consumer_min_heartbeat_interval_ms, settings.group_consumer_max_heartbeat_interval_ms
-    return max(least, min(own, most))
+def is_due(core: Core, group_id: str, assigned_at: Time | None, interval: str, now: Time) -> bool:
+    """Whether the group has waited long enough since its last target to get a new one (spec 11.2). ``interval``: the
+    setting that says how long."""
+    if assigned_at is None or not core.settings.version.assignment_interval:
+        return True
+    return now >= assigned_at + own_setting(core, group_id, interval)
 
 
-def assignment_interval_ms(core: Core, group: ConsumerGroup) -> int:
-    """How long after a new target the group waits for the next one."""
-    settings = core.settings
-    own = core.group_settings.get(group.id, {}).get(ASSIGNMENT_INTERVAL, settings.group_consumer_assignment_interval_ms)
-    least, most = settings.group_consumer_min_assignment_interval_ms, settings.group_consumer_max_assignment_interval_ms
-    return max(least, min(own, most))
+@lru_cache(maxsize=16)
+def _of_broker(name: str) -> tuple[str, str, str]:
+    """The fields of `BrokerSettings` for a group's setting: what is taken without it, the least and the most."""
+    kind, _, rest = name.partition(".")
+    return NAMES[f"group.{name}"], NAMES[f"group.{kind}.min.{rest}"], NAMES[f"group.{kind}.max.{rest}"]
 
 
 def restart_session(core: Core, group: ConsumerGroup, member: ConsumerMember, now: Time, out: Outbox) -> None:
@@ -93,26 +99,14 @@ def cancel_timers(group: ConsumerGroup, member_id: str, out: Outbox) -> None:
 def refresh_hash(core: Core, group: ConsumerGroup) -> bool:
     """Compute the hash anew; whether it has changed."""
     before = group.metadata_hash
-    group.metadata_hash = _hash(core, group)
+    group.metadata_hash = core.subscription(group.subscribed()).hash
     return group.metadata_hash != before
 
 
 def mark_stale(core: Core, topics: Iterable[str]) -> None:
     """These topics have been created, changed or deleted: groups that subscribe to one look again."""
     changed = list(topics)
-    for group in core.consumer_groups.values():
+    groups: list[ConsumerGroup | ShareGroup] = [*core.consumer_groups.values(), *core.share_groups.values()]
+    for group in groups:
         if any(group.subscribes(topic) for topic in changed):
             group.stale = True
-
-
-def _hash(core: Core, group: ConsumerGroup) -> str:
-    subscribed = group.subscribed()
-    known = group.image_hash
-    if known is not None and known[0] == core.image and known[1] == subscribed:
-        return known[2]
-    described = [
-        (topic, core.described(topic)) for topic in sorted_as_java(subscribed) if topic in core.partition_counts
-    ]
-    made = hashlib.md5(repr(described).encode("utf-8", "surrogatepass"), usedforsecurity=False).hexdigest()
-    group.image_hash = core.image, subscribed, made if described else ""
-    return group.image_hash[2]

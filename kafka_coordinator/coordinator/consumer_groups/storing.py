@@ -20,12 +20,13 @@ from kafka_coordinator.assignors.inputs import Partition
 from kafka_coordinator.coordinator.consumer_groups import sessions, states
 from kafka_coordinator.coordinator.consumer_groups.group import ConsumerGroup
 from kafka_coordinator.coordinator.consumer_groups.member import JOINING, ConsumerMember, Profile, observe_member_epoch
+from kafka_coordinator.coordinator.consumer_groups.uniform_balance import timeline_order
 from kafka_coordinator.coordinator.core import Core
 from kafka_coordinator.coordinator.group import session_timer
 from kafka_coordinator.coordinator.log import Key, Value
 from protocols.engine.nodes import Outbox, Time
 from protocols.facts import Granted, RebalanceBegan, RebalanceEnded, Transition
-from protocols.java import Queue, sort_queues
+from protocols.java import Queue
 
 
 class EpochKey(NamedTuple):
@@ -148,13 +149,13 @@ def observe_grant(core: Core, group: ConsumerGroup, member: ConsumerMember, out:
 def _granted_to(core: Core, group: ConsumerGroup, name: str, member: ConsumerMember) -> tuple[Queue, ...]:
     count = group.names.get(name, 0)
     if count == 1 and member.id in group.members:
-        return sort_queues([core.queue(partition) for partition in member.standing.assigned])
+        return core.sorted_queues(member.standing.assigned)
     partitions: set[Partition] = set()
     if count:
         for each in group.members.values():
             if each.profile.client_id == name:
                 partitions |= each.standing.assigned
-    return sort_queues([core.queue(partition) for partition in partitions])
+    return core.sorted_queues(partitions)
 
 
 def observe_end(group: ConsumerGroup, out: Outbox) -> None:
@@ -171,9 +172,7 @@ def granted_now(core: Core, group: ConsumerGroup) -> dict[str, tuple[Queue, ...]
     for member in group.members.values():
         if member.standing.assigned:
             found.setdefault(member.profile.client_id, set()).update(member.standing.assigned)
-    return {
-        name: sort_queues([core.queue(partition) for partition in partitions]) for name, partitions in found.items()
-    }
+    return {name: core.sorted_queues(partitions) for name, partitions in found.items()}
 
 
 def bump(
@@ -212,7 +211,9 @@ def replayed(core: Core, partition: int, latest: Mapping[Key, Value]) -> dict[st
 def take_over(core: Core, group: ConsumerGroup, now: Time, out: Outbox) -> None:
     """This broker coordinates the group from now on: sessions begin anew, and so does the time to revoke."""
     core.consumer_groups[group.id] = group
-    for member in group.members.values():
+    # Sessions that end at the same time end in the order in which they began: that of the coordinator's map.
+    for member_id in timeline_order(list(group.members), group.most_members):
+        member = group.members[member_id]
         state = member.standing.state
         after = states.MEMBER.next_state(states.ABSENT, states.LOADED, states.member_guard(state))
         out.observe(Transition(states.MEMBER.name, member.called, states.ABSENT, states.LOADED, after))

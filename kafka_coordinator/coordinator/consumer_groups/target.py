@@ -7,11 +7,9 @@ from collections.abc import Iterable
 from functools import lru_cache
 
 from kafka_coordinator.assignors.inputs import Assignment, AssignorError, GroupMetadata, Partition, Subscription
-from kafka_coordinator.assignors.translation import topic_id
 from kafka_coordinator.assignors.uniform import SERVER_ASSIGNORS
 from kafka_coordinator.coordinator.consumer_groups.group import ConsumerGroup
 from kafka_coordinator.coordinator.consumer_groups.member import ConsumerMember
-from kafka_coordinator.coordinator.consumer_groups.sessions import assignment_interval_ms
 from kafka_coordinator.coordinator.consumer_groups.storing import store_target, store_target_epoch
 from kafka_coordinator.coordinator.consumer_groups.uniform_balance import (
     IteratedTargets,
@@ -23,13 +21,6 @@ from kafka_coordinator.coordinator.core import Core
 from protocols.engine.nodes import Time
 from protocols.errors import UserError
 from protocols.java import sorted_as_java
-
-
-def is_due(core: Core, group: ConsumerGroup, now: Time) -> bool:
-    """Whether the group has waited long enough since its last target to get a new one (spec 11.2)."""
-    if group.assigned_at is None or not core.settings.version.assignment_interval:
-        return True
-    return now >= group.assigned_at + assignment_interval_ms(core, group)
 
 
 def compute_target(
@@ -57,10 +48,10 @@ def compute_target(
 
 def _balance(core: Core, group: ConsumerGroup) -> UniformBalance:
     """The targets as they were computed last, or made anew where topics have changed or others computed them."""
-    counts, ids = _topics(core, group)
+    topics = core.subscription(group.subscribed())
     known = group.balance
-    named = sorted_as_java(group.subscribed())
-    if known is None or known.counts != counts or known.ids != ids or known.named != named:
+    if known is None or (known.topics.named, known.topics.hash) != (topics.named, topics.hash):
+        counts = topics.counts
         targets = {
             member_id: tuple([each for each in group.target.get(member_id, ()) if each[1] < counts.get(each[0], 0)])
             for member_id in group.members
@@ -69,7 +60,7 @@ def _balance(core: Core, group: ConsumerGroup) -> UniformBalance:
             if len(target) != len(group.target.get(member_id, ())):
                 group.target[member_id] = target
                 store_target(core, group, member_id)
-        known = group.balance = UniformBalance(counts, ids, named, targets)
+        known = group.balance = UniformBalance(topics, targets)
     return known
 
 
@@ -116,26 +107,15 @@ def _take(core: Core, group: ConsumerGroup, member_id: str, given: list[Partitio
     store_target(core, group, member_id)
 
 
-def _topics(core: Core, group: ConsumerGroup) -> tuple[dict[str, int], dict[str, int]]:
-    """The subscribed topics that there are, with their partitions, and with their ids."""
-    counts = core.partition_counts
-    topics = {topic: counts[topic] for topic in sorted_as_java(group.subscribed()) if topic in counts}
-    return topics, {topic: _id_of(topic, core.topic_ids.get(topic)) for topic in topics}
-
-
 def _input(core: Core, group: ConsumerGroup, in_order: list[str]) -> GroupMetadata:
-    topics, ids = _topics(core, group)
+    subscribed = core.subscription(group.subscribed())
+    topics, ids = subscribed.counts, subscribed.ids
     claims = group.iterated
     if claims is None or claims.counts != topics or claims.ids != ids:
         claims = group.iterated = IteratedTargets(topics, ids)
     members = tuple([_member(group, group.members[member_id], topics, claims) for member_id in in_order])
     claims.keep(in_order)
     return GroupMetadata(topics, members, core.racks, ids)
-
-
-@lru_cache(maxsize=1 << 12)
-def _id_of(topic: str, given: int | None) -> int:
-    return topic_id(topic, given)
 
 
 def _member(

@@ -20,14 +20,12 @@ from typing import Final, TypeAlias, TypeVar
 
 from kafka_coordinator.assignors.inputs import Partition
 from kafka_coordinator.assignors.uniform import id_hash
+from kafka_coordinator.coordinator.consumer_groups.subscribed import SubscribedTopics
 from protocols.java import (
     entry_order,
     grown_size,
     number_entry_order,
-    size_for_set_of,
-    sorted_as_java,
     spread,
-    string_entry_order,
     string_hash,
 )
 
@@ -142,20 +140,13 @@ Key = tuple[int, int, int, str]
 
 
 class UniformBalance:
-    """``counts``: topic to its partitions, for the topics to which everybody subscribes; ``ids``: their ids; ``named``:
-    all topics that they name, whether there are such or not; all three must stay what they are. ``targets``: member id
-    to its target, in the order in which the members came."""
+    """``topics``: those to which everybody subscribes; ``targets``: member id to its target, in the order in which the
+    members came."""
 
-    def __init__(
-        self,
-        counts: Mapping[str, int],
-        ids: Mapping[str, int],
-        named: Sequence[str],
-        targets: Mapping[str, tuple[Partition, ...]],
-    ) -> None:
-        self.counts, self.ids = counts, ids
-        self.named = named
-        self._place = {topic: place for place, topic in enumerate(topic_order(named, ids))}
+    def __init__(self, topics: SubscribedTopics, targets: Mapping[str, tuple[Partition, ...]]) -> None:
+        self.topics = topics
+        counts = topics.counts
+        self._place = {topic: place for place, topic in enumerate(topics.in_order())}
         self._total = sum(counts.values())
         self._numbers = {member_id: number for number, member_id in enumerate(targets)}
         self._next = len(targets)
@@ -190,10 +181,13 @@ class UniformBalance:
         over, under = self._walk()
         changed: dict[str, list[Partition]] = {}
         places = self._place
-        left = sorted(self._unowned, key=lambda each: (places[each[0]], each[1]))
+        if len(self._unowned) == self._total:
+            left = [(topic, number) for topic in self._place for number in range(self.topics.counts[topic])]
+        else:
+            left = sorted(self._unowned, key=lambda each: (places[each[0]], each[1]))
         for position, room in over:
             member_id = self._keys[position][3]
-            kept = iterated(targets[member_id], self.ids)
+            kept = iterated(targets[member_id], self.topics.ids)
             left += kept[room:]
             changed[member_id] = kept[:room]
             self._resize(position, room)
@@ -264,11 +258,3 @@ class UniformBalance:
 
     def _resize(self, position: int, size: int) -> None:
         self._sizes[position] = self._sizes_of[self._keys[position][3]] = size
-
-
-def topic_order(named: Sequence[str], ids: Mapping[str, int]) -> list[str]:
-    """The order in which the assignor walks the topics of a subscription: a HashSet of the ids, made from one of all
-    names, of which those without an id drop out."""
-    size = size_for_set_of(len(named))
-    by_id = {ids[topic]: topic for topic in string_entry_order(sorted_as_java(named), size) if topic in ids}
-    return [by_id[each] for each in entry_order(list(by_id), id_hash, size)]

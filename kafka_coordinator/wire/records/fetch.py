@@ -24,16 +24,14 @@ from kafka_coordinator.wire.records.partitions import (
     led,
 )
 from kafka_coordinator.wire.records.transactions import Aborted
-from kafka_coordinator.wire.requests import Answer, Fetch, Rests, Work, answered
-from kafka_coordinator.wire.state import NO_THROTTLE, BrokerState
+from kafka_coordinator.wire.requests import Answer, Fetch, Piece, Rests, Work, answered
+from kafka_coordinator.wire.state import MANY, NO_THROTTLE, BrokerState
 from protocols.engine.nodes import Outbox, Time, TimerName
 
 FETCH_KEY: Final = 1
 _BY_ID: Final = 13
 """From this version on topics are named by their ids."""
 _WAIT: Final = "wait"
-_MANY: Final = 1_000
-"""Partitions whose answer is made when others have had their turn."""
 _OF_THE_SESSION: Final = frozenset(
     (
         ErrorCode.fetch_session_id_not_found,
@@ -72,7 +70,7 @@ def fetch(state: BrokerState, now: Time, sender: str, request: Fetch, out: Outbo
     wait_ms = request.body.max_wait / timedelta(milliseconds=1)
     waiting = WaitingFetch(sender, request, context, _known(state, context))
     if waiting.names and _isolation(request) not in ISOLATION_LEVELS:
-        out.send(sender, Answer(request.correlation, _thrown(state, request, context)))
+        out.send(sender, answered(request.correlation, _thrown(state, request, context)))
         return
     if wait_ms <= 0 or not waiting.names or _must_answer(state, waiting):
         answer(state, now, sender, request, context, out)
@@ -85,12 +83,13 @@ def _isolation(request: Fetch) -> int:
     return getattr(request.body, "isolation_level", READ_UNCOMMITTED)
 
 
-def _thrown(state: BrokerState, request: Fetch, context: Context) -> Entity:
+def _thrown(state: BrokerState, request: Fetch, context: Context) -> Piece:
     """The answer where Kafka's code throws."""
     code, kind = ErrorCode.unknown_server_error, entities.response(FETCH_KEY, request.version)
     if request.version >= _BY_ID:
         return _body(kind, code, 0, (), ())
-    made = _entity(state, request, 0, [(each, Read(code, is_known=False)) for each in context.partitions], {})
+    found = [(each, Read(code, is_known=False)) for each in context.partitions]
+    made = yield from _entity(state, request, 0, found, {})
     return replace(made, error_code=code) if entities.has(kind, "error_code") else made
 
 
@@ -150,6 +149,8 @@ def answer(state: BrokerState, now: Time, sender: str, request: Fetch, context: 
 
 def _read_all(state: BrokerState, now: Time, request: Fetch, context: Context) -> Work:
     body, rests = request.body, Rests()
+    if len(context.partitions) > MANY:
+        yield
     left = min(body.max_bytes, state.storage.bounds.fetch_max_bytes)
     names, nothing_yet, only_committed = _known(state, context), True, reads_committed(body)
     found: list[tuple[FetchedPartition, Read]] = []
@@ -168,9 +169,9 @@ def _read_all(state: BrokerState, now: Time, request: Fetch, context: Context) -
             left -= len(read.content)
         found.append((partition, read))
     found.sort(key=lambda each: not each[1].is_known)
-    if len(found) > _MANY:
+    if len(found) > MANY:
         yield
-    return _told(state, now, request, context, found, names)
+    return (yield from _told(state, now, request, context, found, names))
 
 
 def refused_fetch(state: BrokerState, now: Time, request: Fetch, code: ErrorCode) -> Answer:
@@ -184,7 +185,7 @@ def refused_fetch(state: BrokerState, now: Time, request: Fetch, code: ErrorCode
         kind = entities.response(FETCH_KEY, request.version)
         return Answer(request.correlation, _body(kind, error.code, 0, (), ()))
     found = [(partition, Read(code)) for partition in context.partitions]
-    return Answer(request.correlation, _told(state, now, request, context, found, _known(state, context)))
+    return answered(request.correlation, _told(state, now, request, context, found, _known(state, context)))
 
 
 def _told(
@@ -194,7 +195,7 @@ def _told(
     context: Context,
     found: list[tuple[FetchedPartition, Read]],
     names: dict[Key, str],
-) -> Entity:
+) -> Piece:
     """The answer with what was read; the session remembers what was told."""
     number = 0
     session = context.session
@@ -210,7 +211,7 @@ def _told(
             each.high_watermark, each.log_start = read.end, read.start
         by_id, bounds = request.version >= _BY_ID, state.storage.bounds
         number = state.fetches.new_session(context, by_id, now, bounds.fetch_sessions, bounds.session_eviction_ms)
-    return _entity(state, request, number, found, names)
+    return (yield from _entity(state, request, number, found, names))
 
 
 def _is_news(each: FetchedPartition, read: Read) -> bool:
@@ -260,15 +261,17 @@ def _read(
 
 def _entity(
     state: BrokerState, request: Fetch, number: int, found: list[tuple[FetchedPartition, Read]], names: dict[Key, str]
-) -> Entity:
+) -> Piece:
     kind = entities.response(FETCH_KEY, request.version)
     if not found:
         return _body(kind, ErrorCode.none, number, (), ())
     topic_kind = entities.part(kind, "responses")
     part_kind = entities.part(topic_kind, "partitions")
-    hints = LeaderHints(state, kind, part_kind)
+    hints, rests = LeaderHints(state, kind, part_kind), Rests()
     topics: list[tuple[str | UUID, list[Entity]]] = []
     for each, read in found:
+        if rests.due():
+            yield
         topic = each.key[0]
         if not topics or topics[-1][0] != topic:
             topics.append((topic, []))

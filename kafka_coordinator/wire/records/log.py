@@ -112,15 +112,26 @@ class PartitionLog:
         bytes; ``at_least_one`` even if longer."""
         first = bisect_left(self._lasts, offset)
         stop = len(self._lasts) if until is None else bisect_left(self._lasts, until, lo=first)
-        if first == stop:
-            return b""
+        after = self._after(first, stop, most)
+        if after <= first < stop and at_least_one:
+            return self._batches[first].content
+        return b"".join([batch.content for batch in self._batches[first:after]])
+
+    def batches_from(self, offset: int, most: int | None, last: int | None = None) -> list[Batch]:
+        """Batches from the one with this offset on, to the one with the offset ``last`` (None: the end), of at most so
+        many bytes; at least one, if there is one."""
+        first = bisect_left(self._lasts, offset)
+        stop = len(self._lasts) if last is None else bisect_left(self._lasts, last, lo=first) + 1
+        after = stop if most is None else max(self._after(first, stop, most), first + 1)
+        return self._batches[first:after]
+
+    def _after(self, first: int, stop: int, most: int) -> int:
+        """Behind the batches from this one on, to before ``stop``, that have at most so many bytes together."""
+        if first >= stop:
+            return first
         begin = self._positions[first]
         after = bisect_right(self._positions, begin + most, lo=first, hi=stop) - 1
-        if after == stop - 1 and self._position(stop) - begin <= most:
-            after += 1
-        if after <= first:
-            return self._batches[first].content if at_least_one else b""
-        return b"".join([batch.content for batch in self._batches[first:after]])
+        return stop if after == stop - 1 and self._position(stop) - begin <= most else after
 
     def bytes_from(self, offset: int, until: int | None = None) -> int:
         """Bytes of the batches from the one with this offset on, to before offset ``until`` (None: the end)."""

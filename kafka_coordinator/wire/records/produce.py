@@ -40,6 +40,7 @@ from kafka_coordinator.wire.records.log import PartitionLog
 from kafka_coordinator.wire.records.partitions import OFFSETS_TOPIC, LeaderHints, check_known, led, topic_of
 from kafka_coordinator.wire.records.settings import TopicSettings
 from kafka_coordinator.wire.requests import Produce, Rests, Work, answered
+from kafka_coordinator.wire.share_records import records_written
 from kafka_coordinator.wire.state import NO_THROTTLE, BrokerState
 from protocols.engine.nodes import Outbox, Time
 
@@ -95,6 +96,7 @@ def _produce(state: BrokerState, now: Time, sender: str, request: Produce, answe
             except RefusedError as error:
                 answers.refused(getattr(topic, "name", ""), part.index, error)
     wake(state, now, changed, out)
+    records_written(state, now, changed, out)
     if body.acks != 0:
         return (yield from answers.body(rests))
     if answers.any_refused:

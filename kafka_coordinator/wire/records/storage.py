@@ -8,6 +8,8 @@ from collections.abc import Mapping
 from types import MappingProxyType
 from typing import TypeAlias
 
+from kafka_coordinator.share.persister import ShareStates
+from kafka_coordinator.share.settings import ShareSettings
 from kafka_coordinator.transactions import Transactions, TransactionSettings
 from kafka_coordinator.wire.records.log import PartitionLog, Producers
 from kafka_coordinator.wire.records.settings import TOPIC_CONFIGS, Bounds, TopicSettings
@@ -36,8 +38,11 @@ class Storage:
         "_total",
         "began_ms",
         "bounds",
+        "config_changes",
         "configs",
         "replicas",
+        "share_settings",
+        "shares",
         "transactions",
     )
 
@@ -46,15 +51,20 @@ class Storage:
         began_ms: int,
         bounds: Bounds = Bounds(),  # noqa: B008 - immutable
         transactions: TransactionSettings = TransactionSettings(),  # noqa: B008 - immutable
+        share_settings: ShareSettings = ShareSettings(),  # noqa: B008 - immutable
     ) -> None:
         self.began_ms, self.bounds = began_ms, bounds
         self._next_producer_id = 0
         self._offsets_producers: dict[int, Producers] = {}
         self.transactions = Transactions(self.new_producer_id, transactions)
         """What the brokers keep in ``__transaction_state``: each answers for the ids that it coordinates."""
+        self.share_settings, self.shares = share_settings, ShareStates()
+        """What the share coordinators keep in ``__share_group_state``."""
         self.replicas: dict[str, Replicas] = {}
         self.configs: dict[tuple[int, str], Mapping[str, str]] = {(BROKER_CONFIG, ""): {"min.insync.replicas": "1"}}
         """Type and name to the settings that were given; one is given to all brokers when a cluster is made."""
+        self.config_changes = 0
+        """How often they have changed."""
         self._logs: dict[str, dict[int, PartitionLog]] = {}
         self._settings: dict[str, TopicSettings] = {}
         self._total = 0
@@ -89,7 +99,12 @@ class Storage:
     def set_config(self, kind: int, name: str, values: Mapping[str, str]) -> None:
         """These are all that are given from now on."""
         self.configs[kind, name] = MappingProxyType(dict(values))
+        self.config_changes += 1
         self._settings.clear()
+
+    def group_configs(self) -> dict[str, Mapping[str, str]]:
+        """Group to the settings that it was given."""
+        return {name: values for (kind, name), values in self.configs.items() if kind == GROUP_CONFIG}
 
     def topic_settings(self, topic: str) -> TopicSettings:
         """How the records of a topic are kept."""

@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 from click.testing import CliRunner
 
+from compare.advising import tries
 from compare.advising.choosing import CONCERNS, Measured, advice, unbeaten
 from compare.advising.tries import Shown, Try, as_given, single_changes
 from compare.running.variants import Variant, variants_of
@@ -137,3 +138,9 @@ def test_a_try_holds_for_members_with_values_of_their_own() -> None:
     assert not Shown.of(scenario).changes
     with pytest.raises(UserError):
         made(events=[{"at": "1s", "slow": {}, "for": "1s"}])
+
+
+@pytest.mark.parametrize(("expect", "tried"), [({}, True), ({"in_order": True}, False)])
+def test_records_one_by_one_are_tried_where_nobody_expects_order(expect: dict[str, bool], tried: bool) -> None:
+    day = made(systems=["kafka:range"], expect=expect)
+    assert ("kafka:share" in [each.name for each in tries.strategies(day, variants_of(day))]) is tried

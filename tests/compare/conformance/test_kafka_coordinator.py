@@ -27,6 +27,7 @@ GOLDEN = Path(__file__).parents[2] / "golden" / "kafka"
 CLASSIC = GOLDEN / "coordinator-classic.jsonl.gz"
 HARD = GOLDEN / "coordinator-classic-hard.jsonl.gz"
 CONSUMER = GOLDEN / "coordinator-consumer.jsonl.gz"
+SHARE, NEW_SHARE = GOLDEN / "coordinator-share.jsonl.gz", GOLDEN / "coordinator-share-4.4.jsonl.gz"
 
 
 @pytest.mark.parametrize(
@@ -39,6 +40,8 @@ CONSUMER = GOLDEN / "coordinator-consumer.jsonl.gz"
         ("classic-4.4", 138),
         ("consumer-4.4", 313),
         ("stories", 26),
+        ("share", 121),
+        ("share-4.4", 212),
     ],
 )
 def test_every_trace_is_met_by_the_version_that_it_names(name: str, count: int) -> None:
@@ -65,22 +68,30 @@ RULES_SEEN = {
     "replacement_downgrades_first": 100,
 }
 """Rule to the number of a short trace of 4.4.0 that nobody can meet without it."""
+SHARE_RULES_SEEN = {
+    "subscribed_alone_raise_share_epoch": 4,
+    "initialize_retry_is_a_setting": 45,
+    "altering_makes_share_group": 47,
+    "known_topics_grow_from_zero": 12,
+}
 
 
 def test_a_trace_fails_without_the_rule_that_it_shows(monkeypatch: pytest.MonkeyPatch) -> None:
     scripts = {trace["trace_id"]: trace for trace in traces(GOLDEN / "coordinator-consumer-4.4.jsonl.gz")}
-    for rule, number in RULES_SEEN.items():
+    scripts |= {trace["trace_id"]: trace for trace in traces(NEW_SHARE)}
+    seen = [(rule, "consumer", number) for rule, number in RULES_SEEN.items()]
+    for rule, kind, number in [*seen, *[(rule, "share", number) for rule, number in SHARE_RULES_SEEN.items()]]:
         without = dataclasses.replace(VERSIONS["4.4"], **{rule: False})
         with monkeypatch.context() as patch:
             patch.setattr(kafka_coordinator, "kafka_version", lambda told, made=without: made)
-            assert play(scripts[f"pub44-consumer-script-{number:03}"]), rule
+            assert play(scripts[f"pub44-{kind}-script-{number:03}"]), rule
     unseen = {"assignor_change_raises_epoch", "static_return_finds_room", "malformed_subscription_is_inconsistent"}
     unseen.add("simple_has_wishes")  # of share groups: the vectors of their assignor show it
     # Of the wire: recorded answers of 4.4.0 show them (`tests/kafka_coordinator/wire`).
     unseen |= {"refuses_unknown_by_name", "rejoining_renames_instance", "group_settings_have_synonyms"}
     unseen |= {"cordoned_directories", "group_bounds_are_ranges"}
     names = {rule.name for rule in VERSIONS.rules if not rule.name.startswith("share_")}
-    assert names == RULES_SEEN.keys() | unseen | {"classic_member_has_no_pattern"}
+    assert names == RULES_SEEN.keys() | SHARE_RULES_SEEN.keys() | unseen | {"classic_member_has_no_pattern"}
 
 
 def test_one_recorded_heartbeat_was_refused_for_a_field_that_is_not_recorded(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -114,7 +125,7 @@ def test_a_change_of_any_kind_of_recorded_field_makes_its_trace_fail(every_chang
     """Fields in turn are set to each of the values that may stand there, and removed; or each in all of these ways."""
     seen: set[tuple[str, ...]] = set()
     unnoticed: list[tuple[str, Place, Any]] = []
-    every = itertools.chain(traces(CLASSIC), traces(HARD), traces(CONSUMER))
+    every = itertools.chain(*map(traces, (CLASSIC, HARD, CONSUMER, SHARE, NEW_SHARE)))
     for kind, place, what, plant in plants(every, every_change):
         seen.add(kind)
         if not noticed(plant):

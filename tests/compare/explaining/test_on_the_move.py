@@ -7,7 +7,8 @@ from typing import Any
 import pytest
 
 from compare.auditing.group_figures import judge
-from compare.explaining.diagnosis import diagnose
+from compare.explaining.audited import document
+from compare.explaining.diagnosis import diagnose, explain
 from compare.explaining.finding import Finding
 from compare.reading.gather import gather
 from compare.reading.group_kinds import kind_of
@@ -58,6 +59,17 @@ def test_a_group_whose_members_move_is_not_told_to_change_anything(state: str | 
     assert found.keys() == {"rebalancing"}
     assert restarts(found) == {"none"}
     assert ("says Stable" in found["rebalancing"].cause) == (state == "Stable")
+
+
+def test_nobody_is_idle_while_the_group_rebalances() -> None:
+    (still, moves) = (
+        explain(judge([observed(UNEVEN, "server-range", consumer_protocol=True, moving=moving)])[0])
+        for moving in ((), ("b",))
+    )
+    told = [document([each], ())["groups"][0] for each in (still, moves)]
+    assert [each["idle_members"] for each in told] == [1, None]
+    assert any("rebalances" in each["why"] and "idle_members" in each["figures"] for each in told[1]["untold"])
+    assert {each["kind"] for each in told[1]["findings"]} == {"rebalancing"}
 
 
 def test_a_state_that_says_so_is_named_instead() -> None:

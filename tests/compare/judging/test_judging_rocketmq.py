@@ -55,7 +55,7 @@ def test_the_model_takes_every_situation(situation: Situation) -> None:
         ("another member joins", ORDERLY, {"gives up queues", "gives up locks"}),
         ("frozen until another has its queues", CONCURRENT, {"says who it is", "takes queues"}),
         ("its listener fails on a record", CONCURRENT, {"sends the record back", "takes queues"}),
-        ("told to end (SIGTERM)", ORDERLY, {"gives up locks", "commits", "takes leave", "ends"}),
+        ("told to end (SIGTERM)", ORDERLY, {"gives up locks", "commits", "unregisters", "ends"}),
         (
             "SYSTEM_ERROR on GET_CONSUMER_LIST_BY_GROUP, at the start",
             CONCURRENT,
@@ -73,7 +73,7 @@ def test_what_the_model_does(name: str, protocol: str, did: set[str]) -> None:
 
 def test_a_member_that_ends_takes_its_locks_again_where_a_round_falls_into_its_leave() -> None:
     late = LateLeave()
-    assert set(play_model(late.situation, ORDERLY)) == {"gives up locks", "commits", "takes leave", "ends"}
+    assert set(play_model(late.situation, ORDERLY)) == {"gives up locks", "commits", "unregisters", "ends"}
     assert late.locked_again() == {"broker-a": 1, "broker-b": 1}
 
 

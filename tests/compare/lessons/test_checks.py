@@ -153,6 +153,8 @@ RIGHT: dict[str, Any] = {
     "8.1": owner,
     "9.1": in_batches,
     "9.2": {"large": 3, "a": 1, "b": 1, "c": 1},
+    "10.1": 41_000,
+    "10.2": 7,
 }
 
 WRONG: dict[str, list[Any]] = {
@@ -179,6 +181,8 @@ WRONG: dict[str, list[Any]] = {
     "8.1": [lambda queue, q, n: queue % n],
     "9.1": [losing_batches, lambda consumer, handle: None],
     "9.2": [{"a": 3}, {"a": 1}, {"a": 0}],
+    "10.1": [30_000, 60_000, "40s"],
+    "10.2": [6, 8],
 }
 
 

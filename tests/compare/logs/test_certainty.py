@@ -4,6 +4,7 @@ import gzip
 import json
 import random
 import re
+from collections.abc import Callable
 from datetime import datetime, timedelta
 from functools import partial
 from pathlib import Path
@@ -12,6 +13,7 @@ import pytest
 
 from tests.compare.logs.judging import INCIDENTS, SIDES, files_of, judge, judged, names, truth_of
 from tests.compare.logs.scoring import Found, report
+from tests.rows import rows
 
 LEAST = {"all_files": 0.95, "brokers_only": 0.95, "clients_only": 0.85}
 """Of the knowable causes. Without `debug` librdkafka's lines alone date no rebalance, and a client of the consumer
@@ -71,6 +73,72 @@ def test_cut_files_make_no_statement_false(seed: int, subtests: pytest.Subtests,
             (folder / file.stem).write_bytes(b"\n".join(dice.choice(cuts)))
         with subtests.test(name=name):
             assert judge(truth_of(name), report(sorted(folder.iterdir()))).false == []
+
+
+@rows(
+    ("name", "kept"),
+    [
+        # The line that says why it leaves is the last one before what is left of the log.
+        ("slow-kafka-python-41", {"broker.log": (0, None), "client-fs-2.log": (33, 36)}),
+        # It was given its id before the first generation that the logs tell of.
+        ("broker-frozen-java-3b-41", {"broker-1.log": (0, None), "client-rt-2.log": (0, 129)}),
+        # The broker had lost the group: its log ends before it says so, a client's tells.
+        ("broker-frozen-stale-3b-41", {"broker-1.log": (0, 140), "client-bw-1.log": (133, None)}),
+        ("broker-frozen-aiokafka-3b-41", {"broker-3.log": (0, 156), "client-re-2.log": (31, None)}),
+        # Who left led to a generation before the first that the logs tell of.
+        ("truncated-rolling-deploy-41", {"client-ship-1.log": (17, None), "client-ship-3.log": (0, None)}),
+    ],
+)
+def test_what_a_cut_leaves_open_is_a_doubt(
+    name: str, kept: dict[str, tuple[int, int | None]], tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    folder = tmp_path_factory.mktemp(name)
+    for file, (begin, end) in kept.items():
+        (folder / file).write_bytes(b"\n".join(unpacked(INCIDENTS / name / f"{file}.gz").split(b"\n")[begin:end]))
+    judgement = judge(truth_of(name), report(sorted(folder.iterdir())))
+    assert judgement.stated > 0
+    assert judgement.false == []
+
+
+LINE = re.compile(r"\[?([\d-]{10})[ T](\d\d):(\d\d):(\d\d),(\d{3})\]? (\w+) (.*) \(([\w.$]+)\)$")
+
+
+def _klog(time: datetime, level: str, message: str, logger: str) -> str:
+    return f"{level[0]}{time:%m%d %H:%M:%S.%f}       1 consumer.go:211] {message}"
+
+
+def _jul(time: datetime, level: str, message: str, logger: str) -> str:
+    return f"{time:%b %d, %Y %I:%M:%S}\u202f{time:%p} {logger} log\n{level}: {message}"
+
+
+def _unknown(time: datetime, level: str, message: str, logger: str) -> str:
+    return f"{time:%H%M%S} <{level}> of pod 7 said: {message}"
+
+
+@rows(("layout", "read"), [(_klog, True), (_jul, True), (_unknown, False)])
+def test_another_layout_tells_the_same_or_is_named(
+    layout: Callable[[datetime, str, str, str], str], read: bool, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    """The clients' lines in layouts of other languages and of java.util.logging."""
+
+    def laid_out(line: str) -> str:
+        found = LINE.match(line)
+        if found is None:
+            return line
+        time = datetime.strptime(f"{found[1]} {found[2]}:{found[3]}:{found[4]}.{found[5]}", "%Y-%m-%d %H:%M:%S.%f")
+        return layout(time, found[6], found[7], found[8])
+
+    name, folder = "netcut-java-44", tmp_path_factory.mktemp("laid_out")
+    for file in files_of(name, "all_files"):
+        text = unpacked(file).decode()
+        is_client = not file.name.startswith("broker")
+        (folder / file.stem).write_text("\n".join(map(laid_out, text.split("\n"))) if is_client else text)
+    document = report(sorted(folder.iterdir()))
+    judgement = judge(truth_of(name), document)
+    named = {each["source"] for each in document["not_understood"] if "a layout that is not known" in each["why"]}
+    assert judgement.false == []
+    assert (judgement.found == judged(name, "all_files").found) == read
+    assert named == (set() if read else {"client-sj-1.log", "client-sj-2.log", "client-sj-3.log"})
 
 
 @pytest.mark.parametrize("form", ["{} of eu 1", "{}, b", "my [{}] x", "{} due to consumer poll timeout has expired"])

@@ -192,4 +192,4 @@ def test_streams_groups_are_called_so(tmp_path: Path) -> None:
         assert groups == []
         assert ["streams group" in why and "share" not in why for why in skipped] == [True], lines
     _, skipped = read(tmp_path, line(narrow, header), line(narrow, row))
-    assert "of a share or streams group" in skipped[0]
+    assert "of a share group or of a streams group" in skipped[0]

@@ -238,6 +238,8 @@ def test_the_real_library_and_a_question_of_ours_tell_what_is_no_consumer_group(
             + struct.pack(">i", 0)
             for name, protocol in {**groups, "sg": ""}.items()
         )  # fmt: skip
+        if key == 77:
+            return  # a node that tells nothing of share groups hangs up
         if (key, version) == (16, 5):
             if types:
                 fields = [(group, "", "Stable", types.get(group, "classic")) for group in groups]

@@ -5,7 +5,7 @@ import socket
 import sys
 import time
 import tomllib
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -13,7 +13,7 @@ import pytest
 
 from compare.reading.kafka_live import observe, shown
 from compare.reading.kafka_live.connection import Connection
-from compare.reading.kafka_live.observe import servers
+from compare.reading.kafka_live.observe import Found, Order, servers
 from compare.reading.kafka_live.settings import INSTALL, Settings
 from protocols import UserError
 
@@ -140,3 +140,17 @@ def test_secrets_are_in_no_repr() -> None:
     settings = Settings("file", {"sasl.password": "s3cret"}, ("s3cret",))
     for shown_text in (repr(settings), repr(Connection("broker:9092", 1.0, settings))):
         assert "s3cret" not in shown_text
+
+
+def test_all_brokers_that_answered_once_may_answer_the_next_reading(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: list[str] = []
+
+    def read(order: Order, progress: Callable[[str], None]) -> Found:
+        asked.append(order.servers)
+        return (), ("a:9092", "b:9092", "c:9093")
+
+    monkeypatch.setitem(observe.__globals__, "read_apart", read)
+    known: dict[str, str] = {}
+    for _ in range(2):
+        observe("kafka://a", known=known)
+    assert asked == ["a:9092", "a:9092,b:9092,c:9093"]

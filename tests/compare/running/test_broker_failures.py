@@ -1,6 +1,12 @@
 """A comparison in which a broker fails: its stages, how long producers and consumers waited, and why, in words."""
 
+from typing import Any
+
 from compare.explaining.harm import because
+from compare.running.record import run_record
+from compare.running.run_variant import run_variant
+from compare.running.systems import scenario
+from compare.running.variants import variants_of
 from tests.compare.running.stories import told
 
 USUAL = "kafka:cooperative-sticky"
@@ -28,3 +34,45 @@ def test_a_killed_broker_is_told_with_event_mechanism_and_setting() -> None:
     )
     for record in variants.values():
         assert record["harm"]["work"]["waiting"] == record["redelivered"] == record["rebalances"] - 1 == 0
+
+
+def outage_of(load: dict[str, object], *events: dict[str, object]) -> dict[str, Any]:
+    """The record of RocketMQ with two brokers of two queues each, which get 20 records per second each."""
+    of = scenario(
+        name="outage",
+        brokers=["b1", "b2"],
+        topics={"t": {"queues": {"b1": 2, "b2": 2}}},
+        group={"name": "g", "members": {"c1..c3": {"subscribe": ["t"], "handle": "1ms"}}},
+        load={"produce": "20/s", **load},
+        run={"for": "5min", "seed": 3},
+        events=list(events),
+        systems=["rocketmq:AVG"],
+    )
+    return dict(run_record(run_variant(variants_of(of)[0])))
+
+
+def test_retried_and_twice_stored_records_of_producers_are_counted() -> None:
+    kill = {"at": "65s", "broker": "b1", "does": "kill", "for": "120s"}
+    (plain,) = outage_of({}, kill)["outages"]
+    # Until the poll, each 30 s: at most half of 80/s are tried again, at least a sixth (a failed attempt moves on).
+    learnt = next(stage["after_s"] for stage in plain["stages"] if "learn that b1 is gone" in stage["what"])
+    assert 80 / 6 * learnt < plain["retried"] < 40 * learnt
+    assert (plain["refused"], plain["stored_twice"]) == (0, 0)
+    (ordered,) = outage_of({"selector": "key"}, kill)["outages"]
+    assert ordered["retried"] == 0
+    assert 39 * learnt < ordered["refused"] < 41 * learnt + 1
+    (frozen,) = outage_of({}, {"at": "60s", "broker": "b1", "does": "freeze", "for": "20s"})["outages"]
+    assert 0 < frozen["stored_twice"] <= frozen["retried"]
+
+
+def test_an_outage_of_all_brokers_is_told_as_one_with_its_length() -> None:
+    kills = [
+        {"at": f"{at}s", "broker": broker, "does": "kill", "for": "60s"} for at, broker in ((60, "b1"), (70, "b2"))
+    ]
+    harm = outage_of({}, *kills)["harm"]
+    (reason,) = [reason for reason in harm["because"]["refused"] if reason["kind"] == "no broker"]
+    assert reason["mechanism"] == (
+        "no broker with a replica of the queue runs for 50 s after b1 is killed and b2 is killed"
+    )
+    # 80/s: the producers know b2 alone by then, and no poll tells them of b1 before b2 is back after 60 s.
+    assert reason["records"] == 80 * 60

@@ -5,7 +5,8 @@ from typing import Any
 
 import pytest
 
-from compare.running.production import lag_of, lag_peak, productions
+from compare.running.lag import lag_of, lag_peak
+from compare.running.production import productions
 from compare.running.run_variant import run_variant
 from compare.running.variants import variants_of
 from protocols.errors import UserError

@@ -5,8 +5,9 @@ from typing import Any
 
 import pytest
 
+from compare.running.lag import lag_peak
 from compare.running.phases import outcomes, ownership_changes, phases_of
-from compare.running.production import lag_peak, productions
+from compare.running.production import productions
 from compare.running.run_variant import RunResult, run_variant
 from compare.running.variants import variants_of
 from protocols.timeline import THROUGHOUT

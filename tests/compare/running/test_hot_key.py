@@ -2,7 +2,8 @@
 
 import pytest
 
-from compare.running.production import lag_of, lag_peak, productions
+from compare.running.lag import lag_of, lag_peak
+from compare.running.production import productions
 from tests.compare.running.stories import lived
 
 KAFKA = ("kafka:range", "kafka-zookeeper:range")

@@ -5,7 +5,8 @@ from typing import Any
 
 import pytest
 
-from compare.running.production import lag_of, lag_peak, productions
+from compare.running.lag import lag_of, lag_peak
+from compare.running.production import productions
 from protocols.facts import Noted, StandsStill, TimedOut
 from protocols.java import Queue
 from tests.compare.running.stories import lived, told

@@ -1,6 +1,7 @@
 """What clients say to a served broker is written down as it happens, and gives one trace for each group."""
 
 import asyncio
+import gc
 import json
 import sys
 from collections.abc import Callable
@@ -105,18 +106,21 @@ def test_offsets_of_transactions_leave_no_trace(tmp_path: Path) -> None:
 
 
 def calls(what: Callable[[], object]) -> int:
-    """How many calls of functions it takes."""
+    """How many calls of functions it takes, without those of finalizers of what other tests have left."""
     count = 0
 
     def counted(frame: object, event: str, arg: object) -> None:
         nonlocal count
         count += event == "call"
 
+    gc.collect()
+    gc.disable()
     sys.setprofile(counted)
     try:
         what()
     finally:
         sys.setprofile(None)
+        gc.enable()
     return count
 
 

@@ -10,6 +10,7 @@ from tests.kafka_coordinator.wire.heartbeat_cases import refused_heartbeats, ren
 from tests.kafka_coordinator.wire.offset_cases import offsets_by_topic_id
 from tests.kafka_coordinator.wire.plain import plain
 from tests.kafka_coordinator.wire.raw_client import RawClient
+from tests.kafka_coordinator.wire.share_cases import SHARE_CASES
 from tests.kafka_coordinator.wire.topic_cases import TOPIC_CASES, altering_what_is_not_there
 
 CASES: dict[str, Case] = {
@@ -23,6 +24,7 @@ CASES_OF_4_4: dict[str, Case] = {
     "refused_heartbeats": refused_heartbeats,
     "renamed_instances": renamed_instances,
     "altering_what_is_not_there": altering_what_is_not_there,
+    **SHARE_CASES,
 }
 """Conversations with a broker of 4.4."""
 
@@ -34,6 +36,11 @@ _DESCRIBE_CONFIGS = 32
 def answers_of(address: str, name: str, topic: str, *, late: float = 0.0) -> list[Any]:
     """Of the broker that listens there, to one conversation about a topic of this name. ``late``: for how many seconds
     it may describe settings as they were before a change: a real broker hears of the change from its controller."""
+    return steady_answers(address, {**CASES, **CASES_OF_4_4}[name], topic, late=late)
+
+
+def steady_answers(address: str, case: Case, topic: str, *, late: float = 0.0) -> list[Any]:
+    """The same of any conversation."""
     clients = [RawClient(address)]
 
     def ask(body: Any) -> Any:
@@ -45,7 +52,7 @@ def answers_of(address: str, name: str, topic: str, *, late: float = 0.0) -> lis
         return answer
 
     try:
-        answers = [plain(each) for each in {**CASES, **CASES_OF_4_4}[name](ask, topic)]
+        answers = [plain(each) for each in case(ask, topic)]
     finally:
         for each in clients:
             each.close()

@@ -194,7 +194,7 @@ HEAD, HUGE = b"\0\0\0\7\xff\xff", b"\xff\xff\xff\xff\x0f"
         (b"\x7f\xff\xff\xff", "socket.request.max.bytes"),
         (b"\xff\xff\xff\xff", "-1 bytes"),
         (b"\0\0\0\4\0\0\0\0", "shorter than its header"),
-        (b"\0\0\0\x0a\0\x4c\0\0\0\0\0\7\xff\xff", "API 76"),
+        (b"\0\0\0\x0a\0\x58\0\0\0\0\0\7\xff\xff", "API 88"),
         (b"\0\0\0\x0a\0\x0c\0\x63\0\0\0\7\xff\xff", "Heartbeat of version 99, expected 0 to 4"),
         (b"\0\0\0\x0b\0\x0c\0\0\0\0\0\7\xff\xff\0", "Heartbeat of version 0 that cannot be read"),
         (b"\0\0\0\x11\0\3\0\x09" + HEAD + b"\0" + HUGE + b"\1", "Metadata of version 9 .* 4294967294 items in 1 b"),

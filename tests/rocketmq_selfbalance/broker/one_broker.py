@@ -66,7 +66,7 @@ class OneBroker:
         return self.notified()
 
     def leave(self, at_s: float, client: str, group: str = "g") -> list[str]:
-        """A consumer takes leave; who is told."""
+        """A consumer unregisters; who is told."""
         self.world.take_sent()
         self.ask(at_s, client, UnregisterClient(2, client, group))
         return self.notified()

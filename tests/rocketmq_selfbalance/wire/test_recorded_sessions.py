@@ -123,7 +123,7 @@ class Played:
         self.session, self.world = session, Virtual()
         wire = WireSettings(cluster="EvenkeelLab")
         self.addresses = session.addresses()
-        make = maker(requests.NAME_SERVER, "namesrv", wire)
+        make = maker(requests.NAME_SERVER, "namesrv", wire, "5.3")
         self.world.start("namesrv", ServedNameServer(self.addresses), make)
         ownership = Ownership()
         self.brokers = {name: self._broker(name, wire, ownership) for name in ("broker-a", "broker-b")}
@@ -141,7 +141,7 @@ class Played:
         disk = Disk(topics, SubscriptionGroupManager(), store)
         state = Broker(name, disk)
         served = Served(state, store, wire, ownership, self.addresses[name], float(self.session.epoch_ms))
-        self.world.start(name, ServedBroker(served), maker(requests.BROKER, name, wire))
+        self.world.start(name, ServedBroker(served), maker(requests.BROKER, name, wire, "5.3"))
         return served
 
     def _seed(self) -> list[tuple[str, Stored]]:
@@ -270,7 +270,7 @@ def told(frame: Frame, request: str) -> tuple[Any, ...]:
         body = sorted((repr(key), {**row, "lastTimestamp": 0}) for key, row in loose_rows(frame.body))
     elif frame.body:
         body = in_any_order(parse(frame.body.decode()))
-    return frame.code, fields, frame.remark, frame.form, frame.flag, body
+    return frame.code, fields, frame.remark, frame.form, frame.flag, frame.version, body
 
 
 @rows("name", SESSIONS)

@@ -5,6 +5,7 @@ import json
 import logging
 import random
 import zlib
+from collections.abc import Coroutine
 
 import pytest
 
@@ -13,6 +14,7 @@ from compare.reading.rocketmq_live import observe
 from protocols.engine.sockets import Limits
 from protocols.java import Queue
 from rocketmq_selfbalance.remoting import BINARY, Frame, encode
+from rocketmq_selfbalance.wire.broker import ServedBroker
 from rocketmq_selfbalance.wire.messages import MOST_JSON
 from rocketmq_selfbalance.wire.orders import MOST_REGISTERED
 from tests.rocketmq_selfbalance.wire.serving import Client, Setting, in_cluster, until
@@ -177,3 +179,35 @@ def test_what_is_too_long_is_refused_before_it_is_read(caplog: pytest.LogCapture
         "a client speaks TLS here",
         "a header of 8388608 bytes, allowed are 262144",
     ]
+
+
+def test_a_long_batch_is_written_piece_by_piece_and_what_comes_meanwhile_follows_it() -> None:
+    """Its records stand together; whoever asks something else, or writes to another topic, is answered before it is
+    whole."""
+    count = 30_000
+    one = (4 * 5 + 1 + 2).to_bytes(4) + bytes(12) + (1).to_bytes(4) + b"x" + bytes(2)
+    fields = {"a": "p", "b": "orders", "c": "TBW102", "d": "4", "e": "0", "f": "0", "g": "5", "h": "0", "m": "true"}
+
+    async def story(it: Setting) -> None:
+        async def at(number: int, answer: "asyncio.Future[Frame] | Coroutine[None, None, Frame]") -> Frame:
+            found = await answer
+            order.append(number)
+            return found
+
+        order: list[int] = []
+        node = it.world.processes["broker-a"].node
+        assert isinstance(node, ServedBroker)
+        producer, other = await it.connect(), await it.connect()
+        await other.join("c1", "g", {"orders": "*"})
+        batch = asyncio.create_task(at(1, producer.begin(320, fields, one * count)))
+        await until(lambda: bool(node.served.unfinished))
+        same = asyncio.create_task(at(2, other.send("orders", 0, "behind it")))
+        await at(3, other.ask(38, {"consumerGroup": "g"}))
+        await at(4, other.send("payments", 0, "beside it"))
+        sent, behind = await batch, await same
+        assert {*order[:2]} == {3, 4}
+        assert (sent.code, sent.fields["queueOffset"], len(sent.fields["msgId"].split(","))) == (0, "0", count)
+        assert (behind.code, behind.fields["queueOffset"]) == (0, str(count))
+        assert node.served.unfinished == {}
+
+    in_cluster(story)

@@ -19,13 +19,17 @@ class ScriptedMember(Scripted):
         super().__init__(settings=settings, **config)
 
     def beats(
-        self, epoch: int | None = None, assignment: tuple[Partition, ...] | None = None, error: str = "NONE"
+        self,
+        epoch: int | None = None,
+        assignment: tuple[Partition, ...] | None = None,
+        error: str = "NONE",
+        interval: int = INTERVAL,
     ) -> ConsumerGroupHeartbeat:
         """Answer the first heartbeat; without ``epoch`` the member's own."""
         request = self.take(ConsumerGroupHeartbeat)
         answered = request.member_epoch if epoch is None else epoch
         self.answer(
-            ConsumerGroupHeartbeatAnswer(request.correlation, error, request.member_id, answered, INTERVAL, assignment)
+            ConsumerGroupHeartbeatAnswer(request.correlation, error, request.member_id, answered, interval, assignment)
         )
         return request
 
@@ -33,12 +37,12 @@ class ScriptedMember(Scripted):
         """The interval is over."""
         self.wait(INTERVAL)
 
-    def member(self, *partitions: Partition, epoch: int = 1) -> None:
+    def member(self, *partitions: Partition, epoch: int = 1, interval: int = INTERVAL) -> None:
         """From the start to a stable membership that owns these partitions."""
         self.metadata()
         self.coordinator()
-        self.beats(epoch, partitions)
-        self.beats()
+        self.beats(epoch, partitions, interval=interval)
+        self.beats(interval=interval)
         if partitions:
             self.offsets(0)
         self.told.clear()

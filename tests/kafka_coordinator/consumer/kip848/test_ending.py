@@ -91,6 +91,8 @@ def test_whose_user_does_not_poll_leaves_and_joins_anew_at_the_next_poll(instanc
         member.next_beat()
         member.beats()
     member.wait(2_000)
+    assert member.kinds() == []  # the limit is over, and the thread that sends heartbeats is asleep
+    member.next_beat()
     left = member.beats(epoch)
     assert (left.member_epoch, left.instance_id) == (epoch, instance_id)
     assert member.member_state == STALE
@@ -102,6 +104,20 @@ def test_whose_user_does_not_poll_leaves_and_joins_anew_at_the_next_poll(instanc
     assert member.callbacks() == [("lost", (A,))]
     assert member.take(ConsumerGroupHeartbeat).member_epoch == 0
     assert member.member_state == JOINING
+
+
+@rows("interval", [5_000, 9_000])
+def test_who_polls_again_before_the_next_heartbeat_stays(interval: int) -> None:
+    member = ScriptedMember(settings={"max.poll.interval.ms": 12_000})
+    member.member(A, interval=interval)
+    member.command(StopPolling())
+    for _ in range(12_000 // interval):
+        member.wait(interval)
+        member.beats(interval=interval)
+    member.wait(12_001 - member.now)
+    member.command(GoOn())
+    member.wait(8_000)
+    assert member.member_state == STABLE
 
 
 def test_unsubscribe_revokes_and_leaves_and_a_new_subscription_joins() -> None:

@@ -37,7 +37,7 @@ def perform(member: ScriptedMember, word: str) -> None:
     """What the word says, where there is something to answer."""
     asked = {type(message) for _, message in member.asked}
     if word in ("wait", "long"):
-        member.wait(5_000 if word == "wait" else 13_000)
+        member.wait(5_000 if word == "wait" else 18_000)
     elif word == "metadata" and MetadataRequest in asked:
         member.metadata()
     elif word == "coordinator" and FindCoordinator in asked:

@@ -182,6 +182,16 @@ def downgraded_while_stable() -> ConsumerDesk:
     return desk
 
 
+def downgraded_while_reconciling() -> ConsumerDesk:
+    desk = ConsumerDesk()
+    desk.join("N")
+    desk.classic_join(desk.classic_join().member_id)
+    assert desk.state == RECONCILING
+    desk.beat("N", -1)
+    assert desk.classic_state == "PreparingRebalance"
+    return desk
+
+
 def replaced_while_it_waits() -> ConsumerDesk:
     desk = ConsumerDesk()
     desk.join("A")
@@ -220,6 +230,7 @@ DIRECTED: tuple[Callable[[], ConsumerDesk], ...] = (
     the_last_one_does_not_give_up,
     an_administrator_removes_a_member_that_is_away,
     downgraded_while_stable,
+    downgraded_while_reconciling,
     replaced_while_it_waits,
     subscribes_to_less_while_it_gives_up,
 )

@@ -1,0 +1,117 @@
+"""Kinds of reasons of harm, and which settings would change each, by family of systems."""
+
+from collections.abc import Mapping
+
+# Kinds of reasons, see `compare.documents.comparison.ReasonRecord`.
+DOWN, PAUSED, STUCK, AWAY, UNNOTICED = (
+    "no broker",
+    "owner stands still",
+    "owner stuck",
+    "owner away",
+    "no owner until noticed",
+)
+LOCKED, REBALANCING, UNOWNED, NEVER_OWNED, AGAIN, REFUSED = (
+    "locked by another",
+    "no owner during rebalance",
+    "no owner",
+    "never owned",
+    "handled again",
+    "pulls refused",
+)
+TWO_OWNERS, PAUSED_OWNER, SET_BACK, NOT_COMMITTED = (
+    "two owners",
+    "an earlier owner stands still",
+    "offsets set back",
+    "not committed",
+)
+BEGINS_BEHIND, COMMITTED_PAST, PASSED_OVER = "begins behind", "committed past", "passed over"
+TIME_LIMIT, SESSION, REBALANCES = "time limit", "session timed out", "rebalances"
+OVERLOAD, HOT_QUEUE, RESTLESS, STALLED = "overload", "hot queue", "no rest", "stalled before"
+BUSY, WAITS = "owner busy with other queues", "not acknowledged"
+GIVEN_AGAIN, GIVEN_UP, HELD = "given again", "given up", "in hand"
+AT_ONCE, LATER, OVERLAPPING = "several threads", "handled again later", "several members"
+EXPECTED, UNKNOWN = "expected", "unknown"
+
+KAFKA, CONSUMER, ZOOKEEPER, ROCKETMQ, ORDERLY = "kafka", "consumer protocol", "zookeeper", "rocketmq", "orderly"
+SHARE, POP = "share", "pop"
+
+
+def _all(*names: str, **others: tuple[str, ...]) -> dict[str, tuple[str, ...]]:
+    """Settings of both protocols of Kafka and, where nothing else is told, of the others."""
+    given = {KAFKA: names, CONSUMER: names, ZOOKEEPER: names, ROCKETMQ: names, ORDERLY: names}
+    given[CONSUMER] = others.get("consumer", given[CONSUMER])
+    given[ZOOKEEPER] = others.get("zookeeper", given[ZOOKEEPER])
+    given[ROCKETMQ] = given[ORDERLY] = others.get("rocketmq", given[ROCKETMQ])
+    given[SHARE] = others.get("share", given[CONSUMER])
+    given[POP] = others.get("pop", given[ROCKETMQ])
+    return given
+
+
+_SESSION = _all(
+    "session.timeout.ms",
+    consumer=("group.consumer.session.timeout.ms",),
+    zookeeper=("zookeeper.session.timeout.ms",),
+    rocketmq=("channelExpiredTimeout",),
+    share=("group.share.session.timeout.ms",),
+)
+_REPLICAS = _all("replication.factor", rocketmq=("enableControllerMode",))
+_COMMITS = _all(
+    "auto.commit.interval.ms",
+    rocketmq=("persistConsumerOffsetInterval",),
+    share=("group.share.record.lock.duration.ms",),
+    pop=("popInvisibleTime",),
+)
+_SHARING = _all(
+    "partition.assignment.strategy",
+    consumer=("group.consumer.heartbeat.interval.ms",),
+    zookeeper=("rebalance.backoff.ms",),
+    rocketmq=("rocketmq.client.rebalance.minInterval", "rocketmq.client.rebalance.waitInterval"),
+)
+_START = _all("auto.offset.reset", rocketmq=("consumeFromWhere",))
+_RETRIES = _all("max.poll.interval.ms", rocketmq=("maxReconsumeTimes",), share=("group.share.delivery.count.limit",))
+_MEMBERS = _all("number of members", "time per record", rocketmq=("number of members", "consumeThreadMax"))
+
+SETTINGS: Mapping[str, Mapping[str, tuple[str, ...]]] = {
+    DOWN: _REPLICAS,
+    WAITS: _all("broker.session.timeout.ms", rocketmq=("pollNameServerInterval",)),
+    AT_ONCE: _all("threads", rocketmq=("orderly", "consumeThreadMax")),
+    LATER: _COMMITS,
+    OVERLAPPING: {**_SESSION, SHARE: ("queues with owners",), POP: ("queues with owners",)},
+    PAUSED: _SESSION,
+    STUCK: {**_RETRIES, SHARE: ("share.acknowledgement.mode",)},
+    AWAY: _SESSION,
+    UNNOTICED: _SESSION,
+    LOCKED: _all("rocketmq.broker.rebalance.lockMaxLiveTime"),
+    REBALANCING: _SHARING,
+    UNOWNED: _all("subscriptions of the members"),
+    NEVER_OWNED: _all("subscriptions of the members"),
+    AGAIN: _COMMITS,
+    BUSY: _all("time per record", "max.poll.records", rocketmq=("consumeThreadMax", "consumeMessageBatchMaxSize"))
+    | {ORDERLY: ("consumeThreadMax", "rocketmq.client.maxTimeConsumeContinuously")},
+    REFUSED: _all("reconnect.backoff.max.ms", rocketmq=("heartbeatBrokerInterval",)),
+    TWO_OWNERS: _all(
+        *_SESSION[KAFKA],
+        consumer=_SESSION[CONSUMER],
+        zookeeper=_SESSION[ZOOKEEPER],
+        rocketmq=("rocketmq.client.rebalance.waitInterval", "orderly"),
+    ),
+    PAUSED_OWNER: _SESSION,
+    SET_BACK: _all("auto.commit.interval.ms", rocketmq=("persistConsumerOffsetInterval",)),
+    NOT_COMMITTED: _COMMITS,
+    GIVEN_AGAIN: _COMMITS,
+    GIVEN_UP: _RETRIES,
+    HELD: _COMMITS,
+    BEGINS_BEHIND: _START,
+    COMMITTED_PAST: _COMMITS,
+    PASSED_OVER: _RETRIES,
+    TIME_LIMIT: _all("max.poll.interval.ms", rocketmq=("consumeTimeout",)),
+    SESSION: _SESSION,
+    REBALANCES: _SHARING,
+    OVERLOAD: _MEMBERS,
+    HOT_QUEUE: _all("key of the records", "time per record", rocketmq=("key of the records", "consumeThreadMax")),
+    RESTLESS: _SHARING,
+    STALLED: _MEMBERS,
+    EXPECTED: _SHARING,
+    UNKNOWN: _all("not known"),
+}
+"""Kind of reason to the settings that would change it, by family of systems; where none does, what does."""

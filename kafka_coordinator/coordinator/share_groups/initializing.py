@@ -1,0 +1,109 @@
+"""Before anybody may fetch a partition, the persister is asked to keep its states (spec share 2.3).
+
+In Kafka `GroupMetadataManager.subscribedTopicsChangeMap`, `addInitializingTopicsRecords`, `initializeShareGroupState`,
+`uninitializeShareGroupState`, `initializedAssignmentPending` and `maybeCleanupShareGroupState`.
+"""
+
+from collections.abc import Collection, Iterable
+
+from kafka_coordinator.assignors.inputs import Partition
+from kafka_coordinator.coordinator.core import Core
+from kafka_coordinator.coordinator.share_groups.group import (
+    INITIALIZES,
+    NOTHING,
+    Asked,
+    Initialized,
+    Numbers,
+    ShareGroup,
+    union,
+    without,
+)
+from kafka_coordinator.coordinator.share_groups.messages import PERSISTER, InitializeShareStates
+from kafka_coordinator.coordinator.share_groups.storing import keep
+from kafka_coordinator.errors import NONE
+from protocols.engine.nodes import Outbox, Time
+
+RESET: int = -1
+"""Start offset that the group's reset policy finds."""
+
+
+def partitions_of(numbers: Numbers) -> tuple[Partition, ...]:
+    return tuple(sorted((topic, number) for topic, each in numbers.items() for number in each))
+
+
+def numbers_of(partitions: Iterable[Partition]) -> dict[str, frozenset[int]]:
+    found: dict[str, set[int]] = {}
+    for topic, number in partitions:
+        found.setdefault(topic, set()).add(number)
+    return {topic: frozenset(each) for topic, each in found.items()}
+
+
+def is_pending(core: Core, group: ShareGroup) -> bool:
+    """Whether partitions have been initialized that no target has yet."""
+    version, kept = core.settings.version, group.kept
+    if kept is None or not group.members:
+        return False
+    had = numbers_of(partition for target in group.target.values() for partition in target.partitions)
+    if version.subscribed_alone_raise_share_epoch:
+        named = [topic for topic in kept.initialized if group.subscribes(topic) and topic not in kept.nameless]
+        return any(had.get(topic) != kept.initialized[topic] for topic in named)
+    return had != kept.initialized
+
+
+def begin(core: Core, group: ShareGroup, now: Time, out: Outbox) -> None:
+    """Ask for the partitions of subscribed topics that are not initialized, and for which nobody asks just now."""
+    kept, counts = group.kept or NOTHING, core.partition_counts
+    under_way = now - group.kept_at < _retry_ms(core)
+    have = union(kept.initialized, kept.initializing if under_way else {})
+    missing = {
+        topic: frozenset(range(counts[topic])) - have.get(topic, frozenset())
+        for topic in group.by_name
+        if topic in counts and (not have.get(topic) or len(have[topic]) < counts[topic])
+    }
+    if not missing:
+        return
+    known = {*kept.initialized, *kept.initializing} if core.settings.version.known_topics_grow_from_zero else ()
+    add(core, group, missing, now)
+    call = core.ask_persister(Asked(group.id, INITIALIZES, missing))
+    offsets = tuple([(partition, 0 if partition[0] in known else RESET) for partition in partitions_of(missing)])
+    out.send(PERSISTER, InitializeShareStates(call, group.id, group.epoch, offsets))
+
+
+def _retry_ms(core: Core) -> int:
+    settings = core.settings
+    if settings.version.initialize_retry_is_a_setting:
+        return settings.group_share_initialize_retry_interval_ms
+    return 2 * settings.offsets_commit_timeout_ms
+
+
+def add(core: Core, group: ShareGroup, missing: Numbers, now: Time) -> None:
+    """These are being initialized from now on."""
+    kept = group.kept or NOTHING
+    initializing = union(kept.initializing, missing)
+    keep(core, group, kept._replace(initializing=initializing, deleting=kept.deleting - initializing.keys()), now)
+
+
+def done(core: Core, group: ShareGroup, asked: Numbers, error: str, now: Time) -> None:
+    """The persister has answered: they are initialized, or the next heartbeat tries again."""
+    kept = group.kept or NOTHING
+    if error == NONE:
+        initialized = union(kept.initialized, asked)
+        gone = [topic for topic in asked if topic not in core.partition_counts]
+        nameless = kept.nameless.difference(asked).union(gone)
+        initializing = without(kept.initializing, asked)
+        keep(core, group, Initialized(initializing, initialized, kept.deleting, nameless), now)
+    elif kept.initializing:
+        keep(core, group, kept._replace(initializing=without(kept.initializing, asked)), now)
+
+
+def forget_topics(core: Core, gone: Collection[str], now: Time) -> None:
+    """Topics have been deleted: no group has anything of them."""
+    for group in core.share_groups.values():
+        kept = group.kept
+        if kept is not None and any(topic in each for each in kept[:3] for topic in gone):
+            initializing, initialized = (
+                {topic: each for topic, each in numbers.items() if topic not in gone}
+                for numbers in (kept.initializing, kept.initialized)
+            )
+            left = (each.difference(gone) for each in (kept.deleting, kept.nameless))
+            keep(core, group, Initialized(initializing, initialized, *left), now)

@@ -1,0 +1,316 @@
+"""What a simulated broker does on a proxy's requests (``PopMessageProcessor``, ``PopLongPollingService``,
+``AckMessageProcessor``, ``ChangeInvisibleTimeProcessor``, ``PopReviveService``; spec pop 5).
+
+Requests for a topic and a group wait in one line, the one whose time ends first at its head; a record that comes wakes
+the first of them, whoever it is. What a group was given outlives the broker's process, the line does not.
+"""
+
+from bisect import insort
+from collections.abc import Sequence
+from typing import Final
+
+from protocols.engine.nodes import Outbox, Time, TimerName
+from protocols.facts import Acquired, Available, Back, End, Ended, Renewed
+from protocols.java import Queue
+from rocketmq_selfbalance.broker.state import Broker
+from rocketmq_selfbalance.pop import Handle, PopRecord, PopTopic
+from rocketmq_selfbalance.pop.revive import INTERVAL_MS
+from rocketmq_selfbalance.pop.topic import RETRY_FIRST_BELOW
+from rocketmq_selfbalance.popping.messages import (
+    AckMessage,
+    ChangeInvisibleDuration,
+    Done,
+    ForwardToDeadLetterQueue,
+    Received,
+    ReceiveMessage,
+)
+from rocketmq_selfbalance.popping.state import GivenOut, Place, Waiting
+
+POPPED: Final = "popped"
+"""First part of timers' names; the others are what is due, topic and group."""
+POLL, ARRIVE, REVIVE, FREED = "poll", "arrive", "revive", "freed"
+_EARLY_MS: Final = 50.0
+"""A request is answered so long before its time is over."""
+_REVIVED_AFTER_MS: Final = 2_000.0
+"""No record comes back earlier after its invisible time is over."""
+
+
+def given_out(broker: Broker, now: Time, topic: str, group: str) -> GivenOut:
+    """What the group was given of the topic; new where nothing was."""
+    found = broker.disk.given_out.get((topic, group))
+    if found is None:
+        records = PopTopic(version=broker.settings.version)
+        for queue in records.revive_queues:
+            queue.wakes_at = now + INTERVAL_MS
+        found = broker.disk.given_out[topic, group] = GivenOut(topic, group, records)
+    return found
+
+
+def start(broker: Broker, now: Time, out: Outbox) -> None:
+    """The broker starts: nobody waits there yet, but records may come back."""
+    for state in broker.disk.given_out.values():
+        state.line.clear()
+        _set_timers(broker, now, state, out)
+
+
+def receive(broker: Broker, now: Time, sender: str, request: ReceiveMessage, out: Outbox) -> None:
+    """A request for records."""
+    if request.topic not in broker.disk.topics.configs:
+        out.send(sender, Received(request.correlation, False))
+        return
+    state = given_out(broker, now, request.topic, request.group)
+    _catch_up(broker, now, state, out)
+    handles = _take(broker, now, state, request, out)
+    if handles:
+        out.send(sender, Received(request.correlation, True, handles))
+    else:
+        state.asked += 1
+        insort(state.line, Waiting(now + request.polling - _EARLY_MS, state.asked, sender, request))
+    _set_timers(broker, now, state, out)
+
+
+def _numbers(broker: Broker, state: GivenOut) -> Sequence[int]:
+    config = broker.disk.topics.configs.get(state.topic)
+    if config is None:
+        return ()
+    return [number for number in range(config.read) if broker.disk.store.queue(state.topic, number) is not None]
+
+
+def _take(broker: Broker, now: Time, state: GivenOut, request: ReceiveMessage, out: Outbox) -> tuple[Handle, ...]:
+    """Records for this request, which are invisible from now on."""
+    numbers = _numbers(broker, state)
+    if not numbers:
+        return ()
+    records, store = state.records, broker.disk.store
+    ends = {number: store.max_offset(state.topic, number, now) for number in numbers}
+    for number in numbers:
+        _begin(broker, now, state, number)
+    waiting = len(records.retried) > records.retry_offset
+    if not waiting and all(records.committed[number] >= ends[number] for number in numbers):
+        return ()
+    random = _random(len(numbers), waiting, out)
+    if request.in_order:
+        handles = records.pop_in_order(now, ends, numbers, request.most, request.invisible, random, request.attempt_id)
+    else:
+        handles = records.pop(now, ends, numbers, request.most, request.invisible, random)
+    _tell(broker, now, state, request, handles, out)
+    for number in numbers:
+        offset = records.committed[number]
+        if broker.offsets.query(state.group, state.topic, number) != offset:
+            broker.offsets.commit(now, state.group, state.topic, number, offset)
+            broker.unflushed = True
+    return tuple(handles)
+
+
+def _begin(broker: Broker, now: Time, state: GivenOut, number: int) -> None:
+    """A queue that was never asked begins at an administrator's offset, a committed one, or, where it was ever cut, at
+    its last record (spec pop 5.2)."""
+    queue = broker.disk.store.queue(state.topic, number)
+    assert queue is not None
+    committed = state.records.committed
+    reset = broker.offsets.take_reset(state.group, state.topic, number)
+    if reset is not None:
+        committed[number] = reset
+        state.records.ordered.clear(number)
+        for place in [place for place in state.hidden if place[0] == number and place[1] >= reset]:
+            del state.hidden[place]
+    elif number not in committed:
+        known = broker.offsets.query(state.group, state.topic, number)
+        newest = queue.max_offset(now) - 1 if queue.min_offset > 0 else 0
+        committed[number] = known if known >= 0 else newest
+    committed[number] = max(committed[number], queue.min_offset)
+
+
+def _random(queues: int, retried: bool, out: Outbox) -> int:
+    """The number from 0 to 99 that says where a pop begins, drawn as far as anything depends on it."""
+    first = out.choose("first queue", range(queues)) if queues > 1 else 0
+    looks_first = retried and out.choose("retry topic first", range(100 // RETRY_FIRST_BELOW)) == 0
+    usual = range(RETRY_FIRST_BELOW) if looks_first else range(RETRY_FIRST_BELOW, 100)
+    return next((number for number in usual if number % queues == first), usual[0])
+
+
+def _tell(
+    broker: Broker, now: Time, state: GivenOut, request: ReceiveMessage, handles: Sequence[Handle], out: Outbox
+) -> None:
+    """The records are the member's now; those of one queue that follow each other are one fact."""
+    run: list[PopRecord] = []
+    until = now + request.invisible
+
+    def given() -> None:
+        if run:
+            queue, first, last = Queue(state.topic, broker.name, run[0].number), run[0], run[-1]
+            fact = Acquired(state.group, request.member, queue, first.offset, last.offset + 1, first.times + 1, until)
+            out.observe(fact)
+            run.clear()
+
+    for record in [handle.record for handle in handles]:
+        place = record.number, record.offset
+        if place in state.hidden:  # in order: it is given out again without a way over the retry topic
+            _available(broker, state, place, out)
+        if run and (run[-1].number, run[-1].offset + 1, run[-1].times) != (*place, record.times):
+            given()
+        run.append(record)
+        state.hide(place, request.member, until)
+    given()
+
+
+def _available(broker: Broker, state: GivenOut, place: Place, out: Outbox) -> None:
+    hidden = state.hidden.pop(place)
+    why: Back = "client gone" if hidden.given_back else "invisible time over"
+    queue = Queue(state.topic, broker.name, place[0])
+    out.observe(Available(state.group, hidden.member, queue, place[1], place[1] + 1, why))
+
+
+# What is done with records that were given out.
+
+
+def _place(handle: Handle) -> Place:
+    return handle.record.number, handle.record.offset
+
+
+def _is_theirs(state: GivenOut, member: str, handle: Handle) -> bool:
+    """Whether the member has the record still, by this handle."""
+    hidden = state.hidden.get(_place(handle))
+    return hidden is not None and hidden.member == member and hidden.until == handle.visible_at
+
+
+def ack(broker: Broker, now: Time, sender: str, message: AckMessage, out: Outbox) -> None:
+    """The record is done."""
+    state = given_out(broker, now, message.topic, message.group)
+    _catch_up(broker, now, state, out)
+    ok = _end(broker, state, message, "acknowledged", out)
+    out.send(sender, Done(message.correlation, ok))
+    _wake_all(broker, now, state, out)
+    _set_timers(broker, now, state, out)
+
+
+def _end(
+    broker: Broker, state: GivenOut, message: AckMessage | ForwardToDeadLetterQueue, how: End, out: Outbox
+) -> bool:
+    if not state.records.ack(message.handle):
+        return False
+    if _is_theirs(state, message.member, message.handle):
+        place = _place(message.handle)
+        del state.hidden[place]
+        queue = Queue(state.topic, broker.name, place[0])
+        out.observe(Ended(state.group, message.member, queue, place[1], place[1] + 1, how))
+    return True
+
+
+def change(broker: Broker, now: Time, sender: str, message: ChangeInvisibleDuration, out: Outbox) -> None:
+    """The record is invisible for another time from now on."""
+    state = given_out(broker, now, message.topic, message.group)
+    _catch_up(broker, now, state, out)
+    theirs = _is_theirs(state, message.member, message.handle)
+    new = state.records.change(now, message.handle, message.invisible)
+    if theirs:
+        place = _place(message.handle)
+        state.hide(place, message.member, new.visible_at, given_back=message.gives_back)
+        queue = Queue(state.topic, broker.name, place[0])
+        out.observe(Renewed(state.group, message.member, queue, place[1], place[1] + 1, new.visible_at))
+    out.send(sender, Done(message.correlation, True, new))
+    _set_timers(broker, now, state, out)
+
+
+def bury(broker: Broker, now: Time, sender: str, message: ForwardToDeadLetterQueue, out: Outbox) -> None:
+    """The record goes to the dead letters, which nobody of the scenario reads, and is done."""
+    state = given_out(broker, now, message.topic, message.group)
+    _catch_up(broker, now, state, out)
+    ok = _end(broker, state, message, "dead letter", out)
+    out.send(sender, Done(message.correlation, ok))
+    _wake_all(broker, now, state, out)
+    _set_timers(broker, now, state, out)
+
+
+# Requests that wait, records that come.
+
+
+def arrived(broker: Broker, now: Time, topic: str, out: Outbox) -> None:
+    """Records have come to the topic, or come at other times than before."""
+    for state in broker.disk.given_out.values():
+        if state.topic == topic:
+            _wake_all(broker, now, state, out)
+            _set_timers(broker, now, state, out)
+
+
+def forget(broker: Broker, topic: str, out: Outbox) -> None:
+    """The topic is gone: whoever waits there is answered that it cannot be asked."""
+    for key in [key for key in broker.disk.given_out if key[0] == topic]:
+        state = broker.disk.given_out.pop(key)
+        for waiting in state.line:
+            out.send(waiting.sender, Received(waiting.request.correlation, False))
+        for what in (POLL, ARRIVE, REVIVE, FREED):
+            out.cancel_timer((POPPED, what, *key))
+
+
+def due(broker: Broker, now: Time, timer: TimerName, out: Outbox) -> None:
+    """Something is due: a request has waited long enough, a record is there, records come back, a queue is free."""
+    _, what, topic, group = timer
+    state = given_out(broker, now, topic, group)
+    _catch_up(broker, now, state, out)
+    if what == POLL:
+        while state.line and state.line[0].due <= now:
+            waiting = state.line.pop(0)
+            handles = _take(broker, now, state, waiting.request, out)
+            out.send(waiting.sender, Received(waiting.request.correlation, True, handles))
+    else:
+        _wake_all(broker, now, state, out)
+    _set_timers(broker, now, state, out)
+
+
+def _wake_all(broker: Broker, now: Time, state: GivenOut, out: Outbox) -> None:
+    """The first in line gets what is there, and so on while something is."""
+    while state.line:
+        first = state.line[0]
+        handles = _take(broker, now, state, first.request, out)
+        if not handles:
+            return
+        state.line.pop(0)
+        out.send(first.sender, Received(first.request.correlation, True, handles))
+
+
+def _catch_up(broker: Broker, now: Time, state: GivenOut, out: Outbox) -> None:
+    """The threads of the revive queues have done what was due until now: nobody looked before anything could come
+    back."""
+    records = state.records
+    copied = False
+    while records.next_revival() <= now:
+        for record in records.revive_once():
+            place = record.number, record.offset
+            if place in state.hidden:
+                _available(broker, state, place, out)
+            copied = True
+    if copied:
+        _wake_all(broker, now, state, out)
+
+
+def _set_timers(broker: Broker, now: Time, state: GivenOut, out: Outbox) -> None:
+    name = state.topic, state.group
+    _timer((POPPED, POLL, *name), state.line[0].due if state.line else None, now, out)
+    _timer((POPPED, ARRIVE, *name), _next_arrival(broker, now, state) if state.line else None, now, out)
+    first = state.first_due()
+    comes_back = None
+    if first is not None and not state.records.ordered.batches:
+        comes_back = max(first + _REVIVED_AFTER_MS, state.records.next_revival())
+    _timer((POPPED, REVIVE, *name), comes_back, now, out)
+    free = first if first is not None and state.records.ordered.batches and state.line else None
+    _timer((POPPED, FREED, *name), free, now, out)
+
+
+def _timer(name: TimerName, at: Time | None, now: Time, out: Outbox) -> None:
+    if at is None:
+        out.cancel_timer(name)
+    else:
+        out.set_timer(name, max(now, at))
+
+
+def _next_arrival(broker: Broker, now: Time, state: GivenOut) -> Time | None:
+    store = broker.disk.store
+    times = []
+    for number in _numbers(broker, state):
+        queue = store.queue(state.topic, number)
+        if queue is not None:
+            at = queue.next_arrival(queue.max_offset(now))
+            if at is not None:
+                times.append(at)
+    return min(times, default=None)

@@ -1,0 +1,255 @@
+"""The variant ``rocketmq:POP`` of a scenario: the servers of `rocketmq_selfbalance.cluster`, a proxy before the
+brokers, and push consumers of the 5.x line, which own no queues.
+
+Each member is a process of its own, as these clients are. Settings: those of brokers and name server, and
+`rocketmq_selfbalance.popping.settings`.
+"""
+
+from collections.abc import Iterable
+from functools import partial
+from typing import Final
+
+from protocols.engine.nodes import Message
+from protocols.engine.simulation import Simulation
+from protocols.errors import UserError
+from protocols.java import Queue
+from protocols.load import PoisonRecord, with_poison
+from protocols.scenario import events
+from protocols.scenario.events import Event, Join, Restart
+from protocols.scenario.events.members import started_as
+from protocols.scenario.fields import MemberPart
+from protocols.scenario.jitter import IN_STEP, Beginning
+from protocols.scenario.model import Scenario, SystemPart
+from protocols.scenario.scaling import Backlog
+from protocols.scenario.topology import MemberKey, Topology, listed_members
+from protocols.scenario.world import Own, apply_event, end_process, start_later
+from protocols.timeline import reads_in
+from rocketmq_selfbalance import nameserver
+from rocketmq_selfbalance.broker import Broker
+from rocketmq_selfbalance.broker import state as of_broker
+from rocketmq_selfbalance.catalogue import POP
+from rocketmq_selfbalance.client import commands
+from rocketmq_selfbalance.cluster.outages import NAME_SERVER
+from rocketmq_selfbalance.cluster.servers import VERSION, Servers, configuration
+from rocketmq_selfbalance.popping.consumer import PopConfig, PushConsumer
+from rocketmq_selfbalance.popping.proxy import PROXY, ProxyNode
+from rocketmq_selfbalance.popping.settings import NAMES, OF_MEMBERS, PopSettings, with_settings
+from rocketmq_selfbalance.versions import DEFAULT, VERSIONS
+
+LOOK_AGAIN_MS: Final = 5.0
+"""A member that restarts properly is looked at so often until it has closed."""
+
+_OF_SERVERS: Final = frozenset((*of_broker.REAL_NAMES, *nameserver.REAL_NAMES, VERSION))
+
+
+class PopCluster:
+    """See `protocols.scenario.cluster_states.Cluster`. Raises `UserError` for what POP does not have."""
+
+    def __init__(self, scenario: Scenario, system: SystemPart, simulation: Simulation) -> None:
+        self.scenario, self.simulation = scenario, simulation
+        where = system.label or system.system
+        version = VERSIONS.named(scenario.versions.get("rocketmq", DEFAULT.name), "versions: rocketmq")
+        given = system.settings
+        unknown = next((name for name in given if name not in NAMES and name not in _OF_SERVERS), None)
+        if unknown is not None:
+            expected = ", ".join(sorted({*NAMES, *_OF_SERVERS}))
+            raise UserError(f"{where}: {unknown!r} is no setting of rocketmq:{POP}, expected one of {expected}")
+        self.settings = with_settings(PopSettings(), {name: given[name] for name in given if name in NAMES}, where)
+        of_servers = {name: given[name] for name in given if name in _OF_SERVERS}
+        self.servers = Servers(scenario, configuration(of_servers, where, version.name), simulation)
+        self.topology = Topology.of(scenario, one_node_per_member=True)
+        self.parts = listed_members(scenario)
+        self._poison: dict[Queue, tuple[PoisonRecord, ...]] = {}
+        now = dict(self.parts)
+        for key, part in self.parts.items():
+            self._config(key, part)
+        for event in scenario.events:
+            if isinstance(event, Join | Restart):
+                key = self.topology.starting(event)
+                now[key] = started_as(now.get(key), event)
+                self._config(key, now[key])
+
+    def start(self, beginning: Beginning = IN_STEP) -> None:
+        """The servers with the proxy, then the members in the order written."""
+        self.servers.start(beginning)
+        self.simulation.start(PROXY, ProxyNode(self.settings, NAME_SERVER))
+        for key in self.parts:
+            start_later(self.simulation, beginning.starts.get(key, 0.0), partial(self._start_member, key))
+
+    def apply(self, event: Event) -> None:
+        apply_event(event, self, _OWN, self.simulation, self.topology)
+
+    def fast_forward(self) -> None:
+        """Nothing is skipped: every record is a request."""
+
+    def learn(self, scenario: Scenario) -> None:
+        """The scenario has gone on: it has events that were not known before."""
+        self.scenario = scenario
+        self.topology.learn(scenario)
+
+    def registered(self, group: str) -> frozenset[str]:
+        """The nodes of the clients that the proxy counts in the group; brokers count nobody."""
+        process = self.simulation.processes.get(PROXY)
+        proxy = None if process is None else process.node
+        clients = proxy.clients if isinstance(proxy, ProxyNode) else {}
+        return frozenset(node for node, client in clients.items() if client.group == group)
+
+    def backlog(self, group: str) -> Backlog | None:
+        """Records that were not given out yet, of the masters that run."""
+        read, now = reads_in(self.scenario), self.simulation.now
+        waiting: list[int] = []
+        masters = [self.broker(name) for name in self.servers.replicas.masters]
+        for broker in (master for master in masters if master is not None):
+            for topic, config in broker.disk.topics.configs.items():
+                for number in range(config.read) if read(group, topic) else ():
+                    end = broker.disk.store.max_offset(topic, number, now)
+                    waiting.append(end - max(0, broker.offsets.query(group, topic, number)))
+        return Backlog(sum(waiting), len(waiting))
+
+    def finish(self) -> None:
+        """Nothing is left to report: every fact was observed when it happened."""
+
+    def produce(self, topics: Iterable[str], per_second: float) -> None:
+        """From now on producers write so many records per second to each queue of these topics."""
+        self.servers.produce(topics, per_second)
+
+    def broker(self, name: str) -> Broker | None:
+        """The broker of this name; None where it does not run. Not to be changed."""
+        return self.servers.broker(name)
+
+    # Members.
+
+    def _config(self, key: MemberKey, part: MemberPart) -> PopConfig:
+        where = f"member {key.member}"
+        problem = None
+        if part.strategy is not None:
+            problem = f"strategy {part.strategy}: nobody shares queues, and no member names a strategy"
+        elif part.pattern is not None:
+            problem = f"pattern {part.pattern}: a push consumer of the 5.x line subscribes to topics by name"
+        if problem is not None:
+            raise UserError(f"{where}: {problem}; expected none under rocketmq:{POP}")
+        own = {name: value for name, value in part.settings.items() if name in OF_MEMBERS}
+        if part.threads is not None:
+            own = {"consumptionThreadCount": part.threads, **own}
+        settings = with_settings(self.settings, own, where)
+        return PopConfig(key.group, key.member, part.subscribe, settings, PROXY, part.handle, self._poison)
+
+    def member(self, node: str) -> PushConsumer | None:
+        """The consumer of this node; None where none runs. Not to be changed."""
+        process = self.simulation.processes.get(node)
+        found = None if process is None else process.node
+        return found if isinstance(found, PushConsumer) and not found.is_over else None
+
+    def _start_member(self, key: MemberKey) -> None:
+        node = self.topology.node[key]
+        if self.member(node) is not None:
+            return
+        if self.simulation.is_running(node):
+            self.simulation.end(node)
+        self.simulation.start(node, PushConsumer(self._config(key, self.parts[key])))
+
+    def _tell(self, key: MemberKey, command: Message) -> None:
+        node = self.topology.node[key]
+        if self.member(node) is not None:
+            self.simulation.command(node, command)
+
+    def _join(self, event: events.Join) -> None:
+        key = self.topology.key(event.group, event.join)
+        self.parts[key] = started_as(self.parts.get(key), event)
+        self._start_member(key)
+
+    def _leave(self, event: events.Leave) -> None:
+        key = self.topology.key(event.group, event.leave)
+        self._tell(key, commands.Shutdown(key.group))
+
+    def _restart(self, event: events.Restart) -> None:
+        key = self.topology.key(event.group, event.restart)
+        self.parts[key] = started_as(self.parts.get(key), event)
+        node = self.topology.node[key]
+        if event.how == "crash" or self.member(node) is None:
+            end_process(self.simulation, self.topology, node)
+            self._start_member(key)
+        else:
+            self._tell(key, commands.Shutdown(key.group))
+            self._start_when_over(key, self.simulation.processes[node])
+
+    def _start_when_over(self, key: MemberKey, process: object) -> None:
+        node = self.topology.node[key]
+        if self.simulation.processes.get(node) is not process:
+            return
+        if self.member(node) is None:
+            self._start_member(key)
+        else:
+            again = partial(self._start_when_over, key, process)
+            self.simulation.at(self.simulation.now + LOOK_AGAIN_MS, again)
+
+    def _stop_polling(self, event: events.StopPolling) -> None:
+        key = self.topology.key(event.group, event.stop_polling)
+        if self.member(self.topology.node[key]) is not None:
+            self._tell(key, commands.StopPolling(key.group))
+            self._later(key, event.for_, commands.GoOn(key.group), f"{event.stop_polling} goes on")
+
+    def _slow(self, event: events.Slow) -> None:
+        for member, takes in event.slow.items():
+            key = self.topology.key(event.group, member)
+            if self.member(self.topology.node[key]) is not None:
+                self._tell(key, commands.TakeFor(key.group, takes))
+                again = commands.TakeFor(key.group, self.parts[key].handle)
+                self._later(key, event.for_, again, f"{member} takes its own time again")
+
+    def _later(self, key: MemberKey, after: float, command: Message, label: str) -> None:
+        """The command is for this process alone, and for none that was started since."""
+        process = self.simulation.processes[self.topology.node[key]]
+
+        def tell() -> None:
+            if self.simulation.processes.get(self.topology.node[key]) is process:
+                self._tell(key, command)
+
+        self.simulation.at(self.simulation.now + after, tell, label)
+
+    def _subscribe(self, event: events.Subscribe) -> None:
+        for member, topics in event.subscribe.items():
+            key = self.topology.key(event.group, member)
+            before = self.parts[key].subscribe
+            self.parts[key] = self.parts[key].model_copy(update={"subscribe": topics, "pattern": None})
+            for topic in before:
+                if topic not in topics:
+                    self._tell(key, commands.Unsubscribe(key.group, topic))
+            for topic in topics:
+                if topic not in before:
+                    self._tell(key, commands.Subscribe(key.group, topic))
+
+    def _write_poison(self, event: events.Poison) -> None:
+        queue, offset = self.servers.next_record(event)
+        if offset is not None:
+            self._poison = with_poison(self._poison, queue, PoisonRecord(offset, event.attempts, event.pause))
+            self._tell_poison()
+            self.servers.write(event)
+
+    def _delete_topic(self, event: events.DeleteTopic) -> None:
+        self._poison = {queue: each for queue, each in self._poison.items() if queue.topic != event.delete_topic}
+        self._tell_poison()
+        self.servers.delete_topic(event)
+
+    def _tell_poison(self) -> None:
+        for key in self.parts:
+            self._tell(key, commands.KnowPoison(key.group, self._poison))
+
+
+_OWN: Final[Own[PopCluster]] = {
+    events.Join: PopCluster._join,
+    events.Leave: PopCluster._leave,
+    events.Restart: PopCluster._restart,
+    events.Slow: PopCluster._slow,
+    events.StopPolling: PopCluster._stop_polling,
+    events.Subscribe: PopCluster._subscribe,
+    events.Produce: lambda cluster, event: cluster.servers.write(event),
+    events.Poison: PopCluster._write_poison,
+    events.Queues: lambda cluster, event: cluster.servers.set_queues(event),
+    events.AddTopic: lambda cluster, event: cluster.servers.add_topic(event),
+    events.DeleteTopic: PopCluster._delete_topic,
+    events.BrokerEvent: lambda cluster, event: cluster.servers.replicas.change(event),
+    events.Reset: lambda cluster, event: cluster.servers.reset_offsets(event),
+    events.Configure: lambda cluster, event: None,
+}
+"""As of owned queues; a member commits nothing by itself."""

@@ -1,0 +1,58 @@
+"""What a simulated broker keeps of the records that it has given out to a group (spec pop 5)."""
+
+from dataclasses import dataclass, field
+from heapq import heappop, heappush
+from typing import NamedTuple, TypeAlias
+
+from protocols.engine.nodes import Time
+from protocols.node_state import Apart, NodeState
+from rocketmq_selfbalance.pop import PopTopic
+from rocketmq_selfbalance.popping.messages import ReceiveMessage
+
+Place: TypeAlias = tuple[int, int]
+"""Number of the queue, and offset, that a record had at first."""
+
+
+class Waiting(NamedTuple):
+    """A request that waits, sorted by the end of its waiting."""
+
+    due: Time
+    number: int
+    sender: str
+    request: ReceiveMessage
+
+
+class Hidden(NamedTuple):
+    """Who has a record, until when; ``given_back``: whether its client is gone."""
+
+    member: str
+    until: Time
+    given_back: bool = False
+
+
+@dataclass(slots=True)
+class GivenOut(NodeState):
+    """What one group was given of one topic at one broker."""
+
+    topic: str
+    group: str
+    records: PopTopic
+    hidden: dict[Place, Hidden] = field(default_factory=dict)
+    due: Apart[list[tuple[Time, Place]]] = field(default_factory=list)
+    """A heap of when hidden records are visible again; some of them are out of date."""
+    line: list[Waiting] = field(default_factory=list)
+    asked: int = 0
+
+    def hide(self, place: Place, member: str, until: Time, *, given_back: bool = False) -> None:
+        self.hidden[place] = Hidden(member, until, given_back)
+        heappush(self.due, (until, place))
+
+    def first_due(self) -> Time | None:
+        """When the first of the hidden records is visible again."""
+        while self.due:
+            until, place = self.due[0]
+            hidden = self.hidden.get(place)
+            if hidden is not None and hidden.until == until:
+                return until
+            heappop(self.due)
+        return None

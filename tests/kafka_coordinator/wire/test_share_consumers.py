@@ -1,0 +1,116 @@
+"""librdkafka's share consumer before a served broker: acknowledgements of each type, locks, ends of members."""
+
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+from confluent_kafka import AcknowledgeType, ShareConsumer
+
+from compare.testing.brokers import KafkaBroker
+from protocols.facts import Acquired, Available, Ended
+from tests.kafka_coordinator.wire.serving import until
+
+SOON = {"group.share.min.heartbeat.interval.ms": 100, "group.share.heartbeat.interval.ms": 100}
+
+
+@pytest.fixture
+def broker() -> Iterator[KafkaBroker]:
+    made = KafkaBroker({"orders": 1}, settings=SOON)
+    made.configure_group("g", {"share.auto.offset.reset": "earliest"})
+    yield made
+    made.close()
+
+
+def consumer(broker: KafkaBroker, name: str, mode: str = "explicit") -> ShareConsumer:
+    made = ShareConsumer(
+        {
+            "bootstrap.servers": broker.bootstrap,
+            "group.id": "g",
+            "client.id": name,
+            "share.acknowledgement.mode": mode,
+            "log_level": 0,
+        }
+    )
+    made.subscribe(["orders"])
+    return made
+
+
+def polled(one: ShareConsumer, count: int) -> list[Any]:
+    """So many records, or more."""
+    found: list[Any] = []
+
+    def enough() -> bool:
+        found.extend(one.poll(0.2))
+        return len(found) >= count
+
+    until(enough)
+    return found
+
+
+def offsets(broker: KafkaBroker) -> list[tuple[int, int]]:
+    return [(each.partition, at) for each in broker.hidden("g") for at in range(each.first, each.last + 1)]
+
+
+def facts(broker: KafkaBroker, kind: type[Any]) -> list[Any]:
+    timeline = broker.group("g").timeline
+    return [each.fact for each in timeline.facts if isinstance(each.fact, kind)]
+
+
+def test_each_type_of_acknowledgement(broker: KafkaBroker) -> None:
+    broker.produce("orders", "v", count=4)
+    one = consumer(broker, "one")
+    records = polled(one, 4)
+    assert offsets(broker) == [(0, at) for at in range(4)]
+    assert {(each.member, each.deliveries) for each in broker.hidden("g")} == {("one", 1)}
+    for record, kind in zip(
+        records, (AcknowledgeType.ACCEPT, AcknowledgeType.RELEASE, AcknowledgeType.REJECT), strict=False
+    ):
+        one.acknowledge(record, kind)
+    assert set(one.commit_sync(5.0).values()) == {None}
+    assert offsets(broker) == [(0, 3)]
+    one.acknowledge(records[3])
+    again = polled(one, 1)
+    assert [(record.offset(), each.deliveries) for record, each in zip(again, broker.hidden("g"), strict=True)] == [
+        (1, 2)
+    ]
+    one.acknowledge(again[0])
+    one.close()
+    assert offsets(broker) == []
+    ended = {(each.first, each.how) for each in facts(broker, Ended)}
+    assert ended == {(0, "acknowledged"), (1, "acknowledged"), (2, "archived"), (3, "acknowledged")}
+
+
+def test_a_lock_that_has_ended_lets_others_have_the_record(broker: KafkaBroker) -> None:
+    broker.produce("orders", "v")
+    one = consumer(broker, "one")
+    (record,) = polled(one, 1)
+    two = consumer(broker, "two")
+    assert list(two.poll(1.0)) == []
+    broker.expire_locks("g")
+    (again,) = polled(two, 1)
+    assert again.offset() == record.offset()
+    one.acknowledge(record)
+    refused = list(one.commit_sync(5.0).values())
+    assert [each.args[0].name() for each in refused] == ["INVALID_RECORD_STATE"]
+    two.acknowledge(again)
+    two.close()
+    one.close()
+    assert [(each.member, each.attempt) for each in facts(broker, Acquired)] == [("one", 1), ("two", 2)]
+    assert [(each.member, each.why) for each in facts(broker, Available)] == [("one", "lock timeout")]
+
+
+def test_implicitly_the_next_poll_accepts_and_the_end_of_a_connection_releases(broker: KafkaBroker) -> None:
+    broker.produce("orders", "v", count=3)
+    one = consumer(broker, "one", "implicit")
+    assert len(polled(one, 3)) == 3
+    one.poll(0.2)
+    until(lambda: offsets(broker) == [])
+    broker.produce("orders", "w", count=2)
+    assert len(polled(one, 2)) == 2
+    broker.disconnect("one")
+    two = consumer(broker, "two", "implicit")
+    given = polled(two, 2)
+    assert [record.offset() for record in given[:2]] == [3, 4]
+    two.close()
+    one.close()
+    assert "session closed" in {each.why for each in facts(broker, Available)}

@@ -1,0 +1,172 @@
+"""Clients of the 5.x line behind a proxy, in scenarios: who gets which record, when it comes back, how it ends. Times
+are those of recordings of released clients before a released proxy (spec pop, spec grpc 6)."""
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from itertools import pairwise
+from typing import Any
+
+import pytest
+
+from compare.running.run_variant import RunResult, run_variant
+from compare.running.systems import scenario
+from compare.running.variants import variants_of
+from protocols.errors import UserError
+from protocols.timeline.records import Given
+
+
+def run(
+    members: Mapping[str, Mapping[str, Any]],
+    events: Sequence[Mapping[str, Any]] = (),
+    *,
+    settings: Mapping[str, object] | None = None,
+    queues: object = 4,
+    produce: str = "1/s",
+    lasts: str = "5min",
+    brokers: Sequence[str] = ("broker-a",),
+) -> RunResult:
+    given = scenario(
+        name="pop",
+        brokers=list(brokers),
+        topics={"orders": {"queues": queues}},
+        group={"name": "g", "members": {name: {"subscribe": ["orders"], **part} for name, part in members.items()}},
+        load={"produce": produce},
+        run={"for": lasts},
+        events=list(events),
+        systems=[{"system": "rocketmq:POP", "settings": dict(settings or {})}],
+    )
+    (variant,) = variants_of(given)
+    return run_variant(variant)
+
+
+def given_of(result: RunResult) -> list[Given]:
+    return sorted(result.timeline.given, key=lambda given: (given.since, given.queue, given.first))
+
+
+FAST: Mapping[str, object] = {"handle": "5ms"}
+JOIN = {"subscribe": ["orders"], "handle": "5ms"}
+
+
+def test_who_has_waited_longest_gets_the_next_record_so_fast_members_take_turns() -> None:
+    result = run({"c1": FAST, "c2": FAST}, [{"at": "60s", "join": "c3", **JOIN}], queues=1, produce="2/s")
+    given = [each for each in given_of(result) if each.since > 90_000]
+    assert given
+    assert not [each for each in given if each.end - each.first > 1]
+    assert max(Counter(each.member for each in given).values()) <= len(given) / 3 + 1
+    # Nobody pauses at the join, and the newcomer asks for the first time a second after it started.
+    handled = sorted(each.until for each in result.timeline.deliveries)
+    assert max(later - earlier for earlier, later in pairwise(handled)) < 1_000
+    first = min(each.since for each in given_of(result) if each.member == "c3")
+    assert 61_000 <= first < 63_000
+
+
+def test_records_of_a_killed_client_come_back_after_two_minutes_for_the_proxy_goes_on_renewing_them() -> None:
+    members = {"c1": {"handle": "40s", "threads": 20}, "c2": FAST}
+    result = run(members, [{"at": "62s", "crash": "c1"}], queues=1, produce="2/s")
+    lost = [each for each in given_of(result) if each.member == "c1" and each.fate == "client gone"]
+    hidden = [each for each in lost if each.since < 62_000]
+    assert hidden
+    # 120 s after the last heartbeat, at the next look of the proxy, then 1 s and the revival.
+    assert all(62_000 + 110_000 < (each.until or 0) < 62_000 + 138_000 for each in hidden)
+    assert all(each.renewed >= 2 for each in hidden)
+    # The request that was open takes one more batch, which comes back at once.
+    dead = [each for each in lost if each.since >= 62_000]
+    assert dead
+    assert all(2_000 < (each.until or 0) - each.since < 7_000 for each in dead)
+    again = {(each.queue, each.first) for each in given_of(result) if each.attempt == 2}
+    assert {(each.queue, offset) for each in lost for offset in range(each.first, each.end)} <= again
+
+
+def test_who_closes_gives_nothing_back() -> None:
+    result = run({"c1": FAST, "c2": FAST}, [{"at": "60s", "leave": "c1"}])
+    assert {each.fate for each in given_of(result)} <= {"acknowledged", ""}
+    assert max(each.since for each in given_of(result) if each.member == "c1") < 85_000
+    assert all(each.attempt == 1 for each in given_of(result))
+
+
+@pytest.mark.parametrize("renews", [True, False])
+def test_a_slow_listener_keeps_its_record_as_long_as_the_proxy_renews_it(renews: bool) -> None:
+    result = run(
+        {"c1": {"handle": "85s", "threads": 400}},
+        settings={"enableProxyAutoRenew": renews},
+        queues=1,
+        lasts="4min",
+    )
+    again = [each for each in given_of(result) if each.attempt == 2]
+    if renews:
+        assert not again
+        assert any(each.fate == "acknowledged" for each in given_of(result))
+    else:
+        firsts = {
+            each.first: each.since for each in given_of(result) if each.attempt == 1 and each.end - each.first == 1
+        }
+        waits = [each.since - firsts[each.first] for each in again if each.first in firsts]
+        assert waits
+        assert all(62_000 <= wait <= 65_600 for wait in waits)
+
+
+def test_a_record_that_cannot_be_handled_comes_back_later_and_later_and_ends_with_the_dead_letters() -> None:
+    result = run({"c1": FAST}, [{"at": "30s", "poison": "orders-0"}], settings={"retryMaxTimes": 2})
+    (dead,) = [each for each in given_of(result) if each.fate == "dead letter"]
+    tries = [each for each in given_of(result) if (each.queue, each.first) == (dead.queue, dead.first)]
+    assert [each.attempt for each in tries] == [1, 2, 3, 4]
+    # 1 s, 5 s and 10 s, each with a revival of 2.1 to 5.1 s.
+    gaps = [later.since - earlier.since for earlier, later in pairwise(tries)]
+    assert all(low + 2_000 <= gap <= low + 5_600 for low, gap in zip((1_000, 5_000, 10_000), gaps, strict=True))
+    assert all(each.fate == "acknowledged" for each in given_of(result) if each.first != dead.first and each.until)
+
+
+def test_in_order_a_queue_waits_for_its_oldest_record_and_a_client_tries_again_by_itself() -> None:
+    settings = {"consumeMessageOrderly": True, "retryMaxTimes": 2}
+    events = [{"at": "30s", "poison": "orders-0"}]
+    result = run({"c1": FAST, "c2": FAST}, events, settings=settings, queues=2, produce="5/s")
+    handled: dict[object, list[tuple[float, int]]] = {}
+    for each in result.timeline.deliveries:
+        handled.setdefault(each.queue, []).append((each.until, each.first))
+    assert len(handled) == 2
+    for of_queue in handled.values():
+        offsets = [offset for _, offset in sorted(of_queue)]
+        assert offsets == sorted(offsets)
+    (dead,) = [each for each in given_of(result) if each.fate == "dead letter"]
+    # Tried at once, after 1 s, after 5 s more; nobody else has it in between.
+    assert 6_000 <= (dead.until or 0) - dead.since <= 6_200
+
+
+def test_a_killed_client_in_order_blocks_its_queues_for_two_minutes() -> None:
+    members = {"c1": {"handle": "20s"}, "c2": FAST}
+    settings = {"consumeMessageOrderly": True}
+    result = run(members, [{"at": "62s", "crash": "c1"}], settings=settings, queues=1, produce="1/s")
+    (blocked,) = [each for each in given_of(result) if each.fate == "client gone" and each.since < 62_000][:1]
+    assert 62_000 + 110_000 < (blocked.until or 0) < 62_000 + 140_000
+    between = [each for each in given_of(result) if 70_000 < each.since < 62_000 + 105_000]
+    assert not between
+
+
+def test_what_a_broker_gave_out_outlives_it() -> None:
+    result = run(
+        {"c1": FAST, "c2": {"handle": "10s", "threads": 400}},
+        [{"at": "60s", "broker": "broker-a", "does": "kill", "for": "30s"}],
+        queues={"broker-a": 2, "broker-b": 2},
+        brokers=("broker-a", "broker-b"),
+        produce="2/s",
+    )
+    ends = Counter(each.fate for each in given_of(result))
+    assert set(ends) <= {"acknowledged", "invisible time over", "client gone", ""}
+    missing = [each for each in given_of(result) if each.fate == "" and each.since < 200_000]
+    assert not missing
+
+
+@pytest.mark.parametrize(
+    ("member", "settings", "told"),
+    [
+        ({"strategy": "AVG"}, {}, "member c1: strategy AVG: nobody shares queues, and no member names a strategy"),
+        ({}, {"consumeThreadMax": 5}, "'consumeThreadMax' is no setting of rocketmq:POP"),
+        ({}, {"retryMaxTimes": -1}, "retryMaxTimes is -1, expected a whole number, 0 or more"),
+        ({}, {"consumeMessageOrderly": 1}, "consumeMessageOrderly is 1, expected true or false"),
+    ],
+)
+def test_what_pop_does_not_have_is_refused_in_one_line(
+    member: Mapping[str, object], settings: Mapping[str, object], told: str
+) -> None:
+    with pytest.raises(UserError, match=told):
+        run({"c1": member}, settings=settings)
