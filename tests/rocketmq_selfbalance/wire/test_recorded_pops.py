@@ -18,6 +18,7 @@ from rocketmq_selfbalance.broker import Broker, Disk
 from rocketmq_selfbalance.broker.state import SubscriptionGroupManager, TopicConfigManager
 from rocketmq_selfbalance.messages.nameserver import TopicConfig
 from rocketmq_selfbalance.remoting import ONEWAY, Frame, encode
+from rocketmq_selfbalance.versions import DEFAULT
 from rocketmq_selfbalance.wire import requests, stored_messages
 from rocketmq_selfbalance.wire.broker import ServedBroker
 from rocketmq_selfbalance.wire.conversation import maker
@@ -66,7 +67,7 @@ class Played:
         self.addresses = dict(self.story["topology"]["brokers"])
         wire, ownership = WireSettings(), Ownership()
         name_server = ServedNameServer(self.addresses)
-        self.world.start("namesrv", name_server, maker(requests.NAME_SERVER, "namesrv", wire))
+        self.world.start("namesrv", name_server, maker(requests.NAME_SERVER, "namesrv", wire, DEFAULT.name))
         self.stores: dict[str, RecordStore] = {}
         for broker in self.addresses:
             store = self.stores[broker] = RecordStore(wire.most_stored_bytes, self.epoch_ms)
@@ -74,7 +75,7 @@ class Played:
             disk = Disk(TopicConfigManager(configs=topics), SubscriptionGroupManager(), store)
             served = Served(Broker(broker, disk), store, wire, ownership, self.addresses[broker], self.epoch_ms)
             served.route_of = name_server.node.route
-            place = self.world.start(broker, ServedBroker(served), maker(requests.BROKER, broker, wire))
+            place = self.world.start(broker, ServedBroker(served), maker(requests.BROKER, broker, wire, DEFAULT.name))
             place.connect(ADMIN)
         self.answers: dict[tuple[int, int], Frame] = {}
         self.servers: dict[int, str] = {}
