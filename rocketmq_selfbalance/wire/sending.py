@@ -144,7 +144,7 @@ def end_half(served: Served, now: Time, sender: str, message: EndHalf, out: Outb
         if message.commit:
             model = half.model
             text = model.properties + properties_text({"__transactionId__": message.id})
-            _write(served, now, model, [(model.flag, model.body, text)], out)
+            deque(_write(served, now, model, [(model.flag, model.body, text)], out), maxlen=0)
             served.arrived(now, model.topic, model.queue_number, out)
     out.send(sender, Reply(message.correlation, codes.SUCCESS if half is not None else codes.SYSTEM_ERROR))
 

@@ -260,6 +260,7 @@ PARTS: Mapping[type[object], tuple[tuple[type[object], ...], Mapping[str, str]]]
             "retry_queue_nums": "body:retryQueueNums",
             "retry_max_times": "body:retryMaxTimes",
             "notify_consumer_ids_changed_enable": "body:notifyConsumerIdsChangedEnable",
+            "consume_message_orderly": "body:consumeMessageOrderly",
         },
     ),
     offsets.Retried: (
