@@ -5,11 +5,14 @@ may handle a record late, when another one has ended it; so no property says tha
 acknowledgement counts no more then is what the first of these is about.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Final, NamedTuple, TypeAlias
 
+from compare.running.variants import Variant
 from protocols.facts import Acquired, Ended
 from protocols.java import Queue
+from protocols.scenario.events import Configure, Join, Restart
+from protocols.scenario.model import Scenario
 
 STAYS_ENDED: Final = "ended-records-stay-ended"
 KEPT: Final = "no-record-lost-early"
@@ -18,17 +21,41 @@ EVERY_RECORD: Final = "every-record-ends"
 Record: TypeAlias = tuple[str, Queue, int]
 """Group, queue and offset."""
 
-_DEFAULTS: Final[Mapping[str, tuple[str, int]]] = {
-    "kafka:share": ("group.share.delivery.count.limit", 5),
-    "rocketmq:POP": ("maxReconsumeTimes", 16),
-}
+_LIMIT: Final = "share.delivery.count.limit"
 
 
-def least_attempts(system: str, settings: Mapping[str, object]) -> int:
-    """How often a record is given before its system may give it up; 1 where the user's code rejects it."""
-    name, usual = _DEFAULTS.get(system, ("", 1))
-    value = settings.get(name, usual)
-    return 1 if settings.get("on.error") == "reject" or not isinstance(value, int) else value
+def least_attempts(variant: Variant) -> Mapping[str, int]:
+    """How often a record of each group is given before its system may give it up; once where the user's code rejects
+    it. Of a limit that an administrator changes, the lowest."""
+    part, scenario = variant.part, variant.scenario
+    of_members = [each.settings for group in scenario.groups.values() for each in group.members.values()]
+    of_members += [event.settings for event in scenario.events if isinstance(event, Join | Restart)]
+    if any(settings.get("on.error") == "reject" for settings in (part.settings, *of_members)):
+        return dict.fromkeys(scenario.groups, 1)
+    if not part.system.startswith("kafka"):
+        # In order the client tries again by itself, and brokers do not hear of it.
+        in_order = part.settings.get("consumeMessageOrderly")
+        return dict.fromkeys(scenario.groups, 1 if in_order else _whole(part.settings, "retryMaxTimes", 16) + 1)
+    of_broker = _whole(part.settings, f"group.{_LIMIT}", 5)
+    return {
+        name: min(
+            _whole(settings, _LIMIT, of_broker)
+            for settings in (group.settings, *(each.settings for each in _configured(scenario, name)))
+        )
+        for name, group in scenario.groups.items()
+    }
+
+
+def _configured(scenario: Scenario, group: str) -> Iterator[Configure]:
+    """The changes of the limit of a group."""
+    for event in scenario.events:
+        if isinstance(event, Configure) and event.configure == group and _LIMIT in event.settings:
+            yield event
+
+
+def _whole(settings: Mapping[str, object], name: str, usual: int) -> int:
+    value = settings.get(name)
+    return value if isinstance(value, int) else usual
 
 
 class Lives(NamedTuple):
@@ -84,7 +111,7 @@ class KeptWhileAllowed(OpenRecords):
 
     name = KEPT
 
-    def __init__(self, least: int = 5) -> None:
+    def __init__(self, least: Mapping[str, int]) -> None:
         self._least = least
 
     def is_wrong(self, before: Lives, fact: Acquired | Ended) -> bool:
@@ -92,7 +119,8 @@ class KeptWhileAllowed(OpenRecords):
             return False
         attempts = dict(before.attempts)
         # One that this process never gave was given by another, whose count is not known here.
-        return any(attempts.get(record, self._least) < self._least for record in records_of(fact))
+        least = self._least.get(fact.group, 1)
+        return any(attempts.get(record, least) < least for record in records_of(fact))
 
 
 def open_records(remembered: Iterable[Lives]) -> frozenset[Record]:

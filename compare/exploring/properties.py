@@ -249,7 +249,7 @@ WATCHES: Final[Mapping[str, Callable[[], Watch]]] = {
     ACKNOWLEDGED: SingleOwnerAcknowledged,
     COMMITS: CommitsNeverGoBack,
     STAYS_ENDED: StaysEnded,
-    KEPT: KeptWhileAllowed,
+    KEPT: lambda: KeptWhileAllowed({}),
     NAME: ModelInvariants,
 }
 """Properties of single states."""
@@ -286,8 +286,7 @@ class Subject:
 
 def watches_of(variant: Variant, names: Sequence[str]) -> list[Watch]:
     """The watches of these properties, as they are for a variant."""
-    least = least_attempts(variant.part.system, variant.part.settings)
-    return [KeptWhileAllowed(least) if name == KEPT else WATCHES[name]() for name in names]
+    return [KeptWhileAllowed(least_attempts(variant)) if name == KEPT else WATCHES[name]() for name in names]
 
 
 def subject_of(variant: Variant, names: Sequence[str], bounds: Bounds) -> Subject:

@@ -6,7 +6,7 @@ from compare.documents.comparison import Record, Spread
 from compare.figures import Figure
 from compare.figures.metrics import paths
 
-FETCHING = frozenset({"PullMessage", "PullAnswer", "ShareFetch", "ShareFetchAnswer", "PopMessage", "PopAnswer"})
+FETCHING = frozenset({"PullMessage", "PullAnswer", "ShareFetch", "ShareFetchAnswer", "ReceiveMessage", "Received"})
 """Types that fetch records. Kafka's model computes what fetches of owned partitions bring and sends none: totals leave
 them out. A share consumer's fetches bring acknowledgements along: they cost no request then."""
 

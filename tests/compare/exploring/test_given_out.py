@@ -6,7 +6,15 @@ from typing import Any
 import pytest
 
 from compare.exploring.answers import answered, wrong_with
-from compare.exploring.given_out import EVERY_RECORD, KEPT, STAYS_ENDED, KeptWhileAllowed, StaysEnded, open_records
+from compare.exploring.given_out import (
+    EVERY_RECORD,
+    KEPT,
+    STAYS_ENDED,
+    KeptWhileAllowed,
+    StaysEnded,
+    least_attempts,
+    open_records,
+)
 from compare.exploring.properties import default_property, subject_of
 from compare.exploring.search import Limits
 from compare.exploring.settling import Fate
@@ -29,10 +37,10 @@ DONE = Ended("g", "c1", A, 0, 3, "acknowledged")
         (StaysEnded(), [FIRST, BACK, SECOND, DONE], False),
         (StaysEnded(), [FIRST, DONE, SECOND], True),
         (StaysEnded(), [FIRST, Ended("g", "c1", A, 0, 1, "archived"), BACK, SECOND], False),
-        (KeptWhileAllowed(2), [FIRST, BACK, SECOND, Ended("g", "c2", A, 1, 2, "archived")], False),
-        (KeptWhileAllowed(3), [FIRST, BACK, SECOND, Ended("g", "c2", A, 1, 2, "dead letter")], True),
-        (KeptWhileAllowed(3), [FIRST, DONE], False),
-        (KeptWhileAllowed(3), [Ended("g", "c2", A, 1, 2, "archived")], False),
+        (KeptWhileAllowed({"g": 2}), [FIRST, BACK, SECOND, Ended("g", "c2", A, 1, 2, "archived")], False),
+        (KeptWhileAllowed({"g": 3}), [FIRST, BACK, SECOND, Ended("g", "c2", A, 1, 2, "dead letter")], True),
+        (KeptWhileAllowed({"g": 3}), [FIRST, DONE], False),
+        (KeptWhileAllowed({"g": 3}), [Ended("g", "c2", A, 1, 2, "archived")], False),
     ],
 )
 def test_facts_violate_what_they_violate(
@@ -72,3 +80,31 @@ def test_share_consumers_keep_these_properties_whatever_the_order() -> None:
     found = answered(subject, asked, Limits(depth=4), lambda depth, states: None)
     assert found.states > 100
     assert found.stories == {}
+
+
+@pytest.mark.parametrize(
+    ("system", "settings", "of_group", "least"),
+    [
+        ("kafka:share", {}, {}, 5),
+        ("kafka:share", {"group.share.delivery.count.limit": 4}, {}, 4),
+        ("kafka:share", {"group.share.delivery.count.limit": 4}, {"share.delivery.count.limit": 7}, 7),
+        ("kafka:share", {"share.acknowledgement.mode": "explicit", "on.error": "reject"}, {}, 1),
+        ("rocketmq:POP", {}, {"share.delivery.count.limit": 2}, 17),
+        ("rocketmq:POP", {"retryMaxTimes": 0}, {}, 1),
+        ("rocketmq:POP", {"consumeMessageOrderly": True}, {}, 1),
+    ],
+)
+def test_how_often_a_record_is_given_at_least(
+    system: str, settings: dict[str, object], of_group: dict[str, object], least: int
+) -> None:
+    (variant,) = variants_of(
+        scenario(
+            name="limits",
+            topics={"orders": 1},
+            group={"name": "g", "members": {"c1": ["orders"]}, "settings": of_group},
+            load={"produce": "1/s"},
+            run={"for": "60s"},
+            systems=[{"system": system, "settings": settings}],
+        )
+    )
+    assert least_attempts(variant) == {"g": least}

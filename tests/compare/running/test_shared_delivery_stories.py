@@ -4,6 +4,7 @@ from typing import Any
 
 import pytest
 
+from compare.running.spread import FETCHING
 from protocols.timeline.records import Given
 from tests.compare.running.stories import AVG, lived, told
 
@@ -96,3 +97,4 @@ def test_under_pop_nobody_owns_a_queue_either() -> None:
     assert told(POISON, POP)["record_age_ms"]["max"] < 1_000
     assert delivery(SLOW, POP)["hidden"]["max"] > 500
     assert delivery(SLOW, POP)["redeliveries"] == 0
+    assert told(KILLED, POP)["messages"].keys() >= {"ReceiveMessage", "Received"} <= FETCHING
