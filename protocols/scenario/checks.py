@@ -25,7 +25,10 @@ def check_end(scenario: Scenario, written: Iterable[Written]) -> None:
 
 
 def check_node_names(scenario: Scenario, paths: Mapping[MemberKey, Path]) -> None:
-    """No member's process has the name of a broker or of the infrastructure."""
+    """No member's process has the name of a broker or of the infrastructure, and no broker that of the latter."""
+    for broker in scenario.brokers:
+        if broker in (*INFRASTRUCTURE, ADMIN):
+            raise PartError(("brokers",), f"{broker!r} is the name of another server, expected other names of brokers")
     taken = {*scenario.servers, *INFRASTRUCTURE, ADMIN}
     topology = Topology.of(scenario)
     for key, node in topology.node.items():

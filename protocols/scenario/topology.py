@@ -15,7 +15,7 @@ from protocols.scenario.events.servers import Network
 from protocols.scenario.fields import MemberPart
 from protocols.scenario.model import Scenario
 
-INFRASTRUCTURE = ("namesrv", "zookeeper")
+INFRASTRUCTURE = ("namesrv", "zookeeper", "proxy")
 """Processes that events may name beside brokers and members, where the system has them."""
 
 ADMIN = "admin"

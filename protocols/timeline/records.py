@@ -16,7 +16,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import groupby
 from typing import NamedTuple
 
-from protocols.engine.nodes import Time
+from protocols.engine.nodes import TICK, Time
 from protocols.facts import Acquired, Available, Committed, Ended, Renewed
 from protocols.java import Queue
 from protocols.load import quickly_made
@@ -129,7 +129,7 @@ class Records:
         """What an administrator sets (no member) begins anew: records from there on may be given out again."""
         if fact.member is not None or fact.error:
             return
-        life = self._of.get((fact.group, fact.queue, life_at(self._lives, fact.queue, now)))
+        life = self._of.get((fact.group, fact.queue, _life_at(self._lives, fact.queue, now)))
         if life is not None:
             self._gone(now, life.cut(fact.offset, sys.maxsize), "an administrator set the offset")
             life.ended.remove(fact.offset, sys.maxsize)
@@ -139,7 +139,7 @@ class Records:
         return [given for life in self._of.values() for given in life.held]
 
     def _life(self, now: Time, fact: Acquired | Renewed | Available | Ended) -> _Life:
-        key = fact.group, fact.queue, life_at(self._lives, fact.queue, now)
+        key = fact.group, fact.queue, _life_at(self._lives, fact.queue, now)
         life = self._of.get(key)
         if life is None:
             life = self._of[key] = _Life()
@@ -158,6 +158,11 @@ class Records:
         self._given += [_given((*given[:9], now, fate)) for given in had]
 
 
+def _life_at(lives: Lifetimes, queue: Queue, now: Time) -> int:
+    """Records may be given out in the moment in which their queue begins to be."""
+    return life_at(lives, queue, now + TICK)
+
+
 def _broken(now: Time, fact: Acquired | Renewed | Available | Ended, why: str) -> InvariantError:
     what = type(fact).__name__
     return InvariantError(f"{now} ms: {what} of {_records(*fact[2:5])} by {fact.member} of {fact.group}: {why}")
@@ -171,7 +176,7 @@ def times_given(given: Iterable[Given], lives: Lifetimes) -> dict[int, int]:
     """How often to how many records were given so often; a topic that is created again has other records."""
     steps: dict[tuple[str, Queue, int], Counter[int]] = {}
     for each in given:
-        change = steps.setdefault((each.group, each.queue, life_at(lives, each.queue, each.since)), Counter())
+        change = steps.setdefault((each.group, each.queue, _life_at(lives, each.queue, each.since)), Counter())
         change[each.first] += 1
         change[each.end] -= 1
     found: Counter[int] = Counter()

@@ -25,6 +25,7 @@ def put(broker: Broker, now: Time, config: TopicConfig, out: Outbox) -> None:
     if broker.disk.topics.put(now, config):
         open_queues(broker, now, config)
         pulls.reschedule(broker, now, config.topic, out)
+        giving_out.cut(broker, config.topic, config.read)
         giving_out.arrived(broker, now, config.topic, out)
         connections.register(broker, (config,), out)
 
@@ -80,6 +81,7 @@ def _reset(broker: Broker, now: Time, sender: str, message: membership.ResetOffs
         return
     for queue, offset in found.items():
         broker.offsets.assign_reset(message.group, queue.topic, queue.number, offset)
+        giving_out.reset(broker, message.group, queue, offset)
         out.observe(Committed(message.group, queue, offset, None, None, ""))
     broker.unflushed = True
 

@@ -12,6 +12,7 @@ from typing import Final
 from protocols.engine.nodes import Outbox, Time, TimerName
 from protocols.facts import Acquired, Available, Back, End, Ended, Renewed
 from protocols.java import Queue
+from protocols.offsets import OffsetSet
 from rocketmq_selfbalance.broker.state import Broker
 from rocketmq_selfbalance.pop import Handle, PopRecord, PopTopic
 from rocketmq_selfbalance.pop.revive import INTERVAL_MS
@@ -112,8 +113,6 @@ def _begin(broker: Broker, now: Time, state: GivenOut, number: int) -> None:
     if reset is not None:
         committed[number] = reset
         state.records.ordered.clear(number)
-        for place in [place for place in state.hidden if place[0] == number and place[1] >= reset]:
-            del state.hidden[place]
     elif number not in committed:
         known = broker.offsets.query(state.group, state.topic, number)
         newest = queue.max_offset(now) - 1 if queue.min_offset > 0 else 0
@@ -145,13 +144,22 @@ def _tell(
 
     for record in [handle.record for handle in handles]:
         place = record.number, record.offset
-        if place in state.hidden:  # in order: it is given out again without a way over the retry topic
+        if place in state.hidden and request.in_order:  # given out again without a way over the retry topic
             _available(broker, state, place, out)
+        if place in state.hidden or _is_done(broker, state, place):
+            continue
         if run and (run[-1].number, run[-1].offset + 1, run[-1].times) != (*place, record.times):
             given()
         run.append(record)
         state.hide(place, request.member, until)
     given()
+
+
+def _is_done(broker: Broker, state: GivenOut, place: Place) -> bool:
+    """Whether the record has ended, or its queue is gone: nothing is told of another copy of it."""
+    number, offset = place
+    done = state.done.get(number)
+    return number not in _numbers(broker, state) or (done is not None and done.count(offset, offset + 1) > 0)
 
 
 def _available(broker: Broker, state: GivenOut, place: Place, out: Outbox) -> None:
@@ -168,6 +176,13 @@ def _place(handle: Handle) -> Place:
     return handle.record.number, handle.record.offset
 
 
+def _is_there(broker: Broker, message: AckMessage | ChangeInvisibleDuration | ForwardToDeadLetterQueue) -> bool:
+    """Whether the broker has the record's queue still."""
+    config = broker.disk.topics.configs.get(message.topic)
+    of_retry = message.handle.check_point.of_retry_topic
+    return config is not None and (of_retry or message.handle.record.number < config.read)
+
+
 def _is_theirs(state: GivenOut, member: str, handle: Handle) -> bool:
     """Whether the member has the record still, by this handle."""
     hidden = state.hidden.get(_place(handle))
@@ -176,6 +191,9 @@ def _is_theirs(state: GivenOut, member: str, handle: Handle) -> bool:
 
 def ack(broker: Broker, now: Time, sender: str, message: AckMessage, out: Outbox) -> None:
     """The record is done."""
+    if not _is_there(broker, message):
+        out.send(sender, Done(message.correlation, False))
+        return
     state = given_out(broker, now, message.topic, message.group)
     _catch_up(broker, now, state, out)
     ok = _end(broker, state, message, "acknowledged", out)
@@ -192,6 +210,7 @@ def _end(
     if _is_theirs(state, message.member, message.handle):
         place = _place(message.handle)
         del state.hidden[place]
+        state.done.setdefault(place[0], OffsetSet()).add(place[1], place[1] + 1)
         queue = Queue(state.topic, broker.name, place[0])
         out.observe(Ended(state.group, message.member, queue, place[1], place[1] + 1, how))
     return True
@@ -199,10 +218,14 @@ def _end(
 
 def change(broker: Broker, now: Time, sender: str, message: ChangeInvisibleDuration, out: Outbox) -> None:
     """The record is invisible for another time from now on."""
+    if not _is_there(broker, message):
+        out.send(sender, Done(message.correlation, False))
+        return
     state = given_out(broker, now, message.topic, message.group)
     _catch_up(broker, now, state, out)
     theirs = _is_theirs(state, message.member, message.handle)
-    new = state.records.change(now, message.handle, message.invisible)
+    handle = _not_counted(message.handle) if message.suspends else message.handle
+    new = state.records.change(now, handle, message.invisible)
     if theirs:
         place = _place(message.handle)
         state.hide(place, message.member, new.visible_at, given_back=message.gives_back)
@@ -212,8 +235,19 @@ def change(broker: Broker, now: Time, sender: str, message: ChangeInvisibleDurat
     _set_timers(broker, now, state, out)
 
 
+def _not_counted(handle: Handle) -> Handle:
+    """The handle, so that the record comes back as if this attempt had not been (``suspend``)."""
+    point, record = handle.check_point, handle.record
+    records = list(point.records)
+    records[handle.position] = record._replace(times=record.times - 1)
+    return handle._replace(check_point=point._replace(records=tuple(records)))
+
+
 def bury(broker: Broker, now: Time, sender: str, message: ForwardToDeadLetterQueue, out: Outbox) -> None:
     """The record goes to the dead letters, which nobody of the scenario reads, and is done."""
+    if not _is_there(broker, message):
+        out.send(sender, Done(message.correlation, False))
+        return
     state = given_out(broker, now, message.topic, message.group)
     _catch_up(broker, now, state, out)
     ok = _end(broker, state, message, "dead letter", out)
@@ -231,6 +265,23 @@ def arrived(broker: Broker, now: Time, topic: str, out: Outbox) -> None:
         if state.topic == topic:
             _wake_all(broker, now, state, out)
             _set_timers(broker, now, state, out)
+
+
+def reset(broker: Broker, group: str, queue: Queue, offset: int) -> None:
+    """An administrator sets the offset of a queue, which its next pop finds."""
+    state = broker.disk.given_out.get((queue.topic, group))
+    if state is not None:
+        state.forget(queue.number, offset)
+
+
+def cut(broker: Broker, topic: str, read: int) -> None:
+    """The topic has so many queues from now on: others are gone with what was given out of them."""
+    for state in broker.disk.given_out.values():
+        if state.topic == topic:
+            for number in [number for number in state.records.committed if number >= read]:
+                del state.records.committed[number]
+                state.records.ordered.clear(number)
+                state.forget(number, 0)
 
 
 def forget(broker: Broker, topic: str, out: Outbox) -> None:
@@ -277,7 +328,8 @@ def _catch_up(broker: Broker, now: Time, state: GivenOut, out: Outbox) -> None:
     while records.next_revival() <= now:
         for record in records.revive_once():
             place = record.number, record.offset
-            if place in state.hidden:
+            hidden = state.hidden.get(place)
+            if hidden is not None and hidden.until <= now:  # else it is a copy of before an administrator's reset
                 _available(broker, state, place, out)
             copied = True
     if copied:
@@ -293,7 +345,8 @@ def _set_timers(broker: Broker, now: Time, state: GivenOut, out: Outbox) -> None
     if first is not None and not state.records.ordered.batches:
         comes_back = max(first + _REVIVED_AFTER_MS, state.records.next_revival())
     _timer((POPPED, REVIVE, *name), comes_back, now, out)
-    free = first if first is not None and state.records.ordered.batches and state.line else None
+    times = [batch.free_at() for batch in state.records.ordered.batches.values()] if state.line else []
+    free = min([at for at in times if at is not None and at > now], default=None)
     _timer((POPPED, FREED, *name), free, now, out)
 
 

@@ -92,7 +92,7 @@ class PopCluster:
         process = self.simulation.processes.get(PROXY)
         proxy = None if process is None else process.node
         clients = proxy.clients if isinstance(proxy, ProxyNode) else {}
-        return frozenset(node for node, client in clients.items() if client.group == group)
+        return frozenset(client.node for client in clients.values() if client.group == group)
 
     def backlog(self, group: str) -> Backlog | None:
         """Records that were not given out yet, of the masters that run."""

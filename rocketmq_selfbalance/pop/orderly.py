@@ -36,6 +36,12 @@ class OrderedBatch(NodeState):
     def first_left(self) -> int | None:
         return next((offset for offset in self.offsets if offset not in self.acked), None)
 
+    def free_at(self) -> Time | None:
+        """When the last record that is left is visible again; None where none is left."""
+        usual = self.pop_time + self.invisible
+        left = [self.visible_at.get(offset, usual) for offset in self.offsets if offset not in self.acked]
+        return max(left, default=None)
+
     def is_blocked(self, now: Time) -> bool:
         """Whether any record that is left is invisible."""
         usual = self.pop_time + self.invisible

@@ -88,13 +88,14 @@ class Record(NamedTuple):
 @dataclass(slots=True)
 class Work(NodeState):
     """A thread at a record; ``left``: milliseconds that it still takes where the user's code stands still. ``tries``:
-    how often this client tried it before, in order."""
+    how often this client tried it before, in order; ``rests``: it waits for its next try."""
 
     record: Record
     since: Time
     until: Time
     tries: int = 0
     left: Time | None = None
+    rests: bool = False
 
 
 @dataclass(slots=True, eq=False)
@@ -115,10 +116,12 @@ class PushConsumer(NodeState):
     away: bool = False
     closing: bool = False
     is_over: bool = False
+    client_id: str = ""
     assignments: dict[int, str] = field(default_factory=dict)
     """Numbers of open questions, and their topics."""
 
     def start(self, now: Time, out: Outbox) -> None:
+        self.client_id = out.new_id(self.config.member)
         self._say(ClientHeartbeat, out)
         out.set_timer(HEARTBEAT, now + _FIRST_MS)
         out.set_timer(ASSIGNMENTS, now + _FIRST_MS)
@@ -174,7 +177,7 @@ class PushConsumer(NodeState):
         return self.correlation
 
     def _say(self, kind: type[ClientHeartbeat | NotifyClientTermination], out: Outbox) -> None:
-        who = (self.config.group, self.config.member) if kind is ClientHeartbeat else ()
+        who = (self.config.group, self.config.member, self.client_id) if kind is ClientHeartbeat else ()
         self._ask(kind, None, out, *who)
 
     def _assignment(self, now: Time, asking: Asking | None, message: Assignment, out: Outbox) -> None:
@@ -263,10 +266,10 @@ class PushConsumer(NodeState):
             self._ask(AckMessage, None, out, *whose, record.handle)
         elif not config.settings.consume_message_orderly:
             delay = retry_delay(attempt)
-            self._ask(ChangeInvisibleDuration, None, out, *whose, record.handle, delay, False)
+            self._ask(ChangeInvisibleDuration, None, out, *whose, record.handle, delay)
         elif attempt <= config.settings.retry_max_times:
             out.observe(StandsStill(config.group, config.member, record.queue, record.offset))
-            self.work[number] = Work(record, now, now, work.tries + 1)
+            self.work[number] = Work(record, now, now, work.tries + 1, rests=True)
             out.set_timer((RETRY, number), now + retry_delay(attempt))
             return
         else:
@@ -297,8 +300,9 @@ class PushConsumer(NodeState):
 
     def _stop_polling(self, now: Time, command: StopPolling, out: Outbox) -> None:
         self.away = True
-        for number in self.work:
-            self._hold(now, number, out)
+        for number, work in self.work.items():
+            if not work.rests:
+                self._hold(now, number, out)
 
     def _go_on(self, now: Time, command: GoOn, out: Outbox) -> None:
         self.away = False

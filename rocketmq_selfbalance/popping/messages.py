@@ -9,11 +9,13 @@ from rocketmq_selfbalance.pop import Handle
 
 
 class ClientHeartbeat(NamedTuple):
-    """A client is there: its settings at first (``Telemetry``), later that it lives (``Heartbeat``)."""
+    """A client is there: its settings at first (``Telemetry``), later that it lives (``Heartbeat``). ``client_id``: of
+    its process; a client that starts again is another one."""
 
     correlation: int
     group: str
     member: str
+    client_id: str
 
 
 class NotifyClientTermination(NamedTuple):
@@ -73,7 +75,8 @@ class AckMessage(NamedTuple):
 
 
 class ChangeInvisibleDuration(NamedTuple):
-    """The record is invisible from now on for so long; ``gives_back``: because its client is gone."""
+    """The record is invisible from now on for so long; ``gives_back``: because its client is gone; ``suspends``: it
+    never came there, so that the attempt does not count."""
 
     correlation: int
     group: str
@@ -82,7 +85,8 @@ class ChangeInvisibleDuration(NamedTuple):
     broker: str
     handle: Handle
     invisible: Time
-    gives_back: bool
+    gives_back: bool = False
+    suspends: bool = False
 
 
 class ForwardToDeadLetterQueue(NamedTuple):

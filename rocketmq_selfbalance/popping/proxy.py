@@ -8,6 +8,7 @@ given back then.
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from math import inf
 from typing import Any, Final, NamedTuple, TypeAlias
 
 from protocols.engine.nodes import Message, Outbox, Time, TimerName
@@ -40,6 +41,8 @@ _RENEWALS_MS: Final = tuple(minutes * 60_000.0 for minutes in (1, 3, 5, 10, 30, 
 _RENEW_MOST_MS: Final = 3 * 3_600_000.0
 _CLEAR_INVISIBLE_MS: Final = 1_000.0
 """What is given back is invisible for so long."""
+_MOST_FAILURES: Final = 3
+_REQUEST_TIMEOUT_MS: Final = 3_000.0
 _SCAN_EVERY_MS: Final = 10_000.0
 _ROUTES_EVERY_MS: Final = 20_000.0
 
@@ -50,17 +53,23 @@ Place: TypeAlias = tuple[str, str, int, int]
 
 
 class Asked(NamedTuple):
-    """A request to a broker: for whom (empty: for the proxy itself), under which number, and what it was."""
+    """A request to a broker: for whose node (empty: for the proxy itself), under which number, and what it was.
+    ``until``: then nobody waits any more for the answer; ``renews``: the client whose record is renewed."""
 
     client: str
     number: int
     broker: str
     request: ReceiveMessage | OfMember
+    until: Time = inf
+    renews: str = ""
 
 
 class Client(NamedTuple):
+    """One process of a member; ``node`` is where it lives, or lived."""
+
     group: str
     member: str
+    node: str
     heard: Time
 
 
@@ -72,6 +81,7 @@ class Kept(NodeState):
     delivered: Time
     renewals: int = 0
     busy: bool = False
+    failures: int = 0
 
 
 @dataclass(slots=True, eq=False)
@@ -81,6 +91,9 @@ class ProxyNode(NodeState):
     settings: Apart[PopSettings]
     name_server: str
     clients: dict[str, Client] = field(default_factory=dict)
+    """By client id."""
+    ids: dict[str, str] = field(default_factory=dict)
+    """Node to the id of the client that lives there."""
     kept: dict[str, dict[Place, Kept]] = field(default_factory=dict)
     """Client to what is renewed for it."""
     routes: dict[str, Route | None] = field(default_factory=dict)
@@ -133,11 +146,12 @@ class ProxyNode(NodeState):
     # What clients ask.
 
     def _heartbeat(self, now: Time, sender: str, message: ClientHeartbeat, out: Outbox) -> None:
-        self.clients[sender] = Client(message.group, message.member, now)
+        self.ids[sender] = message.client_id
+        self.clients[message.client_id] = Client(message.group, message.member, sender, now)
         out.send(sender, Answer(message.correlation, SUCCESS))
 
     def _terminate(self, now: Time, sender: str, message: NotifyClientTermination, out: Outbox) -> None:
-        self._drop(sender, out)
+        self._drop(self.ids.pop(sender, ""), out)
         out.send(sender, Answer(message.correlation, SUCCESS))
 
     def _assignment(self, now: Time, sender: str, message: QueryAssignment, out: Outbox) -> None:
@@ -175,25 +189,27 @@ class ProxyNode(NodeState):
             del self.routes[topic]  # asked anew by the next client
 
     def _receive(self, now: Time, sender: str, message: ReceiveMessage, out: Outbox) -> None:
-        if sender not in self.clients:
+        if self.ids.get(sender) not in self.clients:
             out.send(sender, Received(message.correlation, False))
         else:
-            self._ask(sender, message, out)
+            self._ask(sender, message, out, until=now + message.polling + _REQUEST_TIMEOUT_MS)
 
     def _of_member(self, now: Time, sender: str, message: OfMember, out: Outbox) -> None:
         """The client names the handle that it got first; the newest one counts."""
-        kept = self.kept.get(sender, {}).pop(_place(message), None)
+        kept = self.kept.get(self.ids.get(sender, ""), {}).pop(_place(message), None)
         handle = message.handle if kept is None else kept.handle
         if handle.visible_at < now:
             out.send(sender, Done(message.correlation, False))
         else:
             self._ask(sender, message._replace(handle=handle), out)
 
-    def _ask(self, client: str, request: ReceiveMessage | OfMember, out: Outbox) -> None:
+    def _ask(
+        self, client: str, request: ReceiveMessage | OfMember, out: Outbox, *, until: Time = inf, renews: str = ""
+    ) -> None:
         """The broker is asked under a number of the proxy's own."""
         self.correlation += 1
         address = self._address(request.topic, request.broker)
-        self.asked[self.correlation] = Asked(client, request.correlation, address, request)
+        self.asked[self.correlation] = Asked(client, request.correlation, address, request, until, renews)
         out.send(address, request._replace(correlation=self.correlation))
 
     def _address(self, topic: str, broker: str) -> str:
@@ -210,16 +226,17 @@ class ProxyNode(NodeState):
         if asked is None or not isinstance(asked.request, ReceiveMessage):
             return
         request, passed = asked.request, list[Handle]()
+        client = self.ids.get(asked.client, "") if now <= asked.until else ""
         for handle in message.handles:
             if handle.record.times > self.settings.retry_max_times:
                 self._ask("", ForwardToDeadLetterQueue(0, *_whose(request), handle), out)
-            elif asked.client not in self.clients:  # a request whose client is gone
-                self._give_back(_whose(request), handle, out)
+            elif client not in self.clients:  # nobody hears the answer
+                self._give_back(_whose(request), handle, out, suspends=True)
             else:
                 passed.append(handle)
         if asked.client:
-            if self.settings.auto_renew:
-                kept = self.kept.setdefault(asked.client, {})
+            if self.settings.auto_renew and passed:
+                kept = self.kept.setdefault(client, {})
                 for handle in passed:
                     kept[request.topic, request.broker, handle.record.number, handle.record.offset] = Kept(handle, now)
             out.send(asked.client, Received(asked.number, message.ok, tuple(passed)))
@@ -231,20 +248,26 @@ class ProxyNode(NodeState):
         if asked.client:
             out.send(asked.client, Done(asked.number, message.ok, message.handle))
             return
-        for kept in self.kept.values():
-            found = kept.get(_place(asked.request))
-            if found is not None and found.busy and message.handle is not None:
-                found.busy, found.handle, found.renewals = False, message.handle, found.renewals + 1
+        kept = self.kept.get(asked.renews, {})
+        found = kept.get(_place(asked.request))
+        if found is not None and message.handle is not None:
+            found.busy, found.handle, found.renewals, found.failures = False, message.handle, found.renewals + 1, 0
+        elif found is not None:
+            self._not_renewed(kept, asked.request)
 
     def _failed(self, asked: Asked, out: Outbox) -> None:
         if asked.client:
             answer = Received if isinstance(asked.request, ReceiveMessage) else Done
             out.send(asked.client, answer(asked.number, False))
         elif isinstance(asked.request, ChangeInvisibleDuration):
-            for kept in self.kept.values():
-                found = kept.get(_place(asked.request))
-                if found is not None:
-                    found.busy = False
+            self._not_renewed(self.kept.get(asked.renews, {}), asked.request)
+
+    def _not_renewed(self, kept: dict[Place, Kept], request: OfMember) -> None:
+        found = kept.get(_place(request))
+        if found is not None:
+            found.busy, found.failures = False, found.failures + 1
+            if found.failures >= _MOST_FAILURES:
+                del kept[_place(request)]
 
     # What the proxy keeps invisible.
 
@@ -259,12 +282,12 @@ class ProxyNode(NodeState):
                     continue
                 if now - record.delivered >= _RENEW_MOST_MS:
                     del kept[place]
-                    invisible = retry_delay(record.handle.record.times + 1)
+                    invisible = retry_delay(record.handle.record.times + 3)
                 else:
                     record.busy = True
                     invisible = _RENEWALS_MS[min(record.renewals, len(_RENEWALS_MS) - 1)]
                 whose = client.group, client.member, place[0], place[1]
-                self._ask("", ChangeInvisibleDuration(0, *whose, record.handle, invisible, False), out)
+                self._ask("", ChangeInvisibleDuration(0, *whose, record.handle, invisible), out, renews=name)
 
     def _drop(self, name: str, out: Outbox) -> None:
         """The client is gone: what is renewed for it can be had again soon."""
@@ -273,8 +296,11 @@ class ProxyNode(NodeState):
             if client is not None:
                 self._give_back((client.group, client.member, place[0], place[1]), record.handle, out)
 
-    def _give_back(self, whose: tuple[str, str, str, str], handle: Handle, out: Outbox) -> None:
-        self._ask("", ChangeInvisibleDuration(0, *whose, handle, _CLEAR_INVISIBLE_MS, True), out)
+    def _give_back(
+        self, whose: tuple[str, str, str, str], handle: Handle, out: Outbox, *, suspends: bool = False
+    ) -> None:
+        change = ChangeInvisibleDuration(0, *whose, handle, _CLEAR_INVISIBLE_MS, True, suspends)
+        self._ask("", change, out)
 
 
 def _place(message: OfMember) -> Place:

@@ -1,11 +1,13 @@
 """What a simulated broker keeps of the records that it has given out to a group (spec pop 5)."""
 
+import sys
 from dataclasses import dataclass, field
 from heapq import heappop, heappush
 from typing import NamedTuple, TypeAlias
 
 from protocols.engine.nodes import Time
 from protocols.node_state import Apart, NodeState
+from protocols.offsets import OffsetSet
 from rocketmq_selfbalance.pop import PopTopic
 from rocketmq_selfbalance.popping.messages import ReceiveMessage
 
@@ -38,6 +40,9 @@ class GivenOut(NodeState):
     group: str
     records: PopTopic
     hidden: dict[Place, Hidden] = field(default_factory=dict)
+    done: dict[int, OffsetSet] = field(default_factory=dict)
+    """Queue number to the records that have ended: a second copy of one, as an administrator's reset leaves it, is told
+    of nobody."""
     due: Apart[list[tuple[Time, Place]]] = field(default_factory=list)
     """A heap of when hidden records are visible again; some of them are out of date."""
     line: list[Waiting] = field(default_factory=list)
@@ -46,6 +51,13 @@ class GivenOut(NodeState):
     def hide(self, place: Place, member: str, until: Time, *, given_back: bool = False) -> None:
         self.hidden[place] = Hidden(member, until, given_back)
         heappush(self.due, (until, place))
+
+    def forget(self, number: int, first: int) -> None:
+        """The records of a queue from this offset on begin anew: who had one has it no more."""
+        for place in [place for place in self.hidden if place[0] == number and place[1] >= first]:
+            del self.hidden[place]
+        if number in self.done:
+            self.done[number].remove(first, sys.maxsize)
 
     def first_due(self) -> Time | None:
         """When the first of the hidden records is visible again."""

@@ -11,7 +11,6 @@ from typing import NamedTuple
 from protocols.engine.nodes import Outbox, Time
 from rocketmq_selfbalance.messages import popping as asked
 from rocketmq_selfbalance.pop import Handle, PopRecord, PopTopic, ReviveQueue, retry_topic_of
-from rocketmq_selfbalance.pop.orderly import OrderedBatch
 from rocketmq_selfbalance.pop.revive import INTERVAL_MS, CheckPoint
 from rocketmq_selfbalance.pop.topic import REVIVE_QUEUES
 from rocketmq_selfbalance.wire.served import RecordQueue, Served, StoredRecord
@@ -114,15 +113,7 @@ def set_timers(served: Served, now: Time, state: GivenOut, out: Outbox) -> None:
         out.set_timer((POPPED, POLL, *name), max(now, state.line[0].due))
     if not state.is_idle():
         out.set_timer((POPPED, REVIVE, *name), max(now, state.next_revival() - served.epoch_ms + 1))
-    free = [
-        at
-        for number, batch in state.ordered.batches.items()
-        if batch.first_left() is not None and (at := _free_at(batch)) >= served.epoch(now)
-    ]
+    times = [batch.free_at() for batch in state.ordered.batches.values()]
+    free = [at for at in times if at is not None and at >= served.epoch(now)]
     if free and state.line:
         out.set_timer((POPPED, FREED, *name), max(now, min(free) - served.epoch_ms + 1))
-
-
-def _free_at(batch: OrderedBatch) -> Time:
-    usual = batch.pop_time + batch.invisible
-    return max(batch.visible_at.get(offset, usual) for offset in batch.offsets if offset not in batch.acked)
