@@ -164,8 +164,8 @@ class Brokers:
                 partial(self._shut_down, name),
                 f"{name} hands its leaders over",
             )
-        else:
-            self._falls_silent(name, event.for_)
+        elif event.does == "kill" or not self._simulation.processes[name].hung:
+            self._falls_silent(name, event.for_)  # one that is frozen already goes on when that freeze ends
 
     # Controllers.
 

@@ -99,6 +99,14 @@ def test_deliveries_are_counted_anew_by_a_new_leader() -> None:
             ],
             1,
         ),
+        # A process is frozen once: nothing is lost, as it goes on before its session ends.
+        (
+            [
+                {"at": "30.3s", "broker": "b1", "does": "freeze", "for": "4s"},
+                {"at": "33s", "broker": "b1", "does": "freeze", "for": "12s"},
+            ],
+            0,
+        ),
     ],
 )
 def test_records_of_a_broker_that_ends_come_back_once(events: list[dict[str, Any]], times: int) -> None:
