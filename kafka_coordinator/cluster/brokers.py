@@ -164,8 +164,8 @@ class Brokers:
                 partial(self._shut_down, name),
                 f"{name} hands its leaders over",
             )
-        else:
-            self._falls_silent(name, event.for_)
+        elif event.does == "kill" or not self._simulation.processes[name].hung:
+            self._falls_silent(name, event.for_)  # one that is frozen already goes on when that freeze ends
 
     # Controllers.
 
@@ -215,10 +215,13 @@ class Brokers:
         self._look()
 
     def _ends(self, name: str) -> None:
+        self._loses(name)
+        self._simulation.end(name)
+
+    def _loses(self, name: str) -> None:
         node = self._simulation.processes[name].node
         if isinstance(node, Broker) and node.shares is not None:
             self._lost[name] = node.shares
-        self._simulation.end(name)
 
     def _tell_lost(self, name: str) -> None:
         shares = self._lost.pop(name, None)
@@ -246,8 +249,8 @@ class Brokers:
         self._controller.ended(name)
         self._controller.fence(name)
         process = self._simulation.processes.get(name)
-        if process is not None and isinstance(process.node, Broker) and process.node.shares is not None:
-            self._lost[name] = process.node.shares  # it is frozen, and will be another one when it goes on
+        if process is not None and process.hung:
+            self._loses(name)  # a frozen one will be another one when it goes on; one that runs tells it itself
         self._tell_lost(name)
         setting = f"broker.session.timeout.ms {self._timing.broker_session_timeout_ms}"
         self._tell_stage(name, FENCES.format(name), before, setting)

@@ -320,9 +320,11 @@ def fence(leader: ShareLeader, call: Call, group: str, partition: Partition) -> 
 
 
 def lost(leader: ShareLeader, out: Observing) -> None:
-    """The broker's process has ended, and others lead in its place: nobody has what was acquired of it."""
+    """The broker's process is gone, and others lead in its place: nobody has what was acquired of it, which is told
+    once."""
     for (group, partition), share in leader.shares.items():
         _tell_lost(leader, out, group, partition, share)
+    leader.shares.clear()
 
 
 def _tell_lost(leader: ShareLeader, out: Observing, group: str, partition: Partition, share: SharePartition) -> None:

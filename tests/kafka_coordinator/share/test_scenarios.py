@@ -87,6 +87,34 @@ def test_deliveries_are_counted_anew_by_a_new_leader() -> None:
 
 
 @pytest.mark.parametrize(
+    ("events", "times"),
+    [
+        # Back before its session ends, it leads on until it is unfenced: it loses records twice.
+        ([{"at": "30.3s", "broker": "b1", "does": "kill", "for": "2s"}], 2),
+        # Others lead already when the frozen process is killed: it has nothing more to lose.
+        (
+            [
+                {"at": "30.3s", "broker": "b1", "does": "freeze", "for": "60s"},
+                {"at": "50s", "broker": "b1", "does": "kill", "for": "20s"},
+            ],
+            1,
+        ),
+        # A process is frozen once: nothing is lost, as it goes on before its session ends.
+        (
+            [
+                {"at": "30.3s", "broker": "b1", "does": "freeze", "for": "4s"},
+                {"at": "33s", "broker": "b1", "does": "freeze", "for": "12s"},
+            ],
+            0,
+        ),
+    ],
+)
+def test_records_of_a_broker_that_ends_come_back_once(events: list[dict[str, Any]], times: int) -> None:
+    timeline = run(*events, brokers=2, partitions=1, members=6, handle="5s")
+    assert len({round(at) for _, at in back(timeline, "leader moved") if at < 80}) == times
+
+
+@pytest.mark.parametrize(
     ("own", "fates"),
     [
         ({**EXPLICIT, "on.error": "release"}, ["released"] * 4 + ["archived"]),
