@@ -104,4 +104,10 @@ def test_nobody_else_is_called_as_the_proxy() -> None:
     with pytest.raises(UserError, match="'proxy' is the name of a server"):
         run({"shop": {"proxy": SLOW}}, [])
     with pytest.raises(UserError, match="brokers: 'proxy' is the name of another server"):
-        scenario(name="n", brokers=["proxy"], topics={"t": 1}, group=["c1"], run={"for": "1s"})
+        scenario(
+            name="n",
+            brokers=["proxy"],
+            topics={"t": 1},
+            group={"name": "g", "members": {"c": ["t"]}},
+            run={"for": "1s"},
+        )
