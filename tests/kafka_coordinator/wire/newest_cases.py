@@ -1,11 +1,12 @@
-"""Versions that Kafka 4.4 brought and the codec does not have (`kafka_coordinator.wire.schemas`): ApiVersions 5,
-DeleteGroups 3, TxnOffsetCommit 6."""
+"""Conversations with a broker of 4.4: versions that it brought and the codec does not have
+(`kafka_coordinator.wire.schemas`), ApiVersions 5, DeleteGroups 3, TxnOffsetCommit 6; and requests to produce that name
+several producers."""
 
 import time
 from typing import Any, TypeAlias
 from uuid import UUID
 
-from tests.kafka_coordinator.wire.broker_cases import Ask, Case, create
+from tests.kafka_coordinator.wire.broker_cases import Ask, Case, batch, create, produce
 from tests.kafka_coordinator.wire.plain import plain, request
 
 _COMMIT, _FIND, _API_VERSIONS, _INIT, _TXN_COMMIT, _DELETE, _DESCRIBE_CLUSTER, _CONSUMER = (
@@ -100,6 +101,35 @@ def transactional_offsets_by_topic_id(ask: Ask, topic: str) -> list[Any]:
     return answers
 
 
+def several_producers(ask: Ask, topic: str) -> list[Any]:
+    """A request with batches of more than one producer, and of one with another epoch or outside a transaction."""
+    create(ask, topic, 2)
+    ask(request(_FIND, 4, key_type=1, coordinator_keys=[topic]))
+    ids = []
+    for name in (topic, f"{topic}-2"):
+        init = request(_INIT, 5, transactional_id=name, transaction_timeout=60_000, producer_id=-1, producer_epoch=-1)
+        while (made := ask(init)).error_code != 0:
+            time.sleep(0.2)
+        ids.append(made.producer_id)
+
+    def batches(*producers: tuple[int, int, bool], version: int = 12, acks: int = -1) -> Any:
+        contents = [batch(b"v", producer=(id, epoch, 0), transactional=within) for id, epoch, within in producers]
+        answer = plain(ask(produce(topic, *contents, version=version, acks=acks, transactional_id=topic)))
+        # Kafka's order follows from hashes.
+        return sorted(answer["responses"][0]["partition_responses"], key=lambda one: int(one["index"]))
+
+    first, second = ids
+    return [
+        batches((first, 0, True), (second, 0, True)),
+        batches((first, 0, True), (second, 0, True), version=9),
+        batches((first, 0, True), (second, 0, True), acks=7),
+        batches((first, 0, True), (first, 1, True)),
+        batches((first, 0, True), (first, 0, True), (second, 0, True)),
+        batches((first, 0, True), (second, 0, False)),
+        batches((second, 0, True), (first, 0, True), (first, 0, True)),
+    ]
+
+
 def _ready(ask: Ask, group: str) -> None:
     """A real broker makes ``__consumer_offsets`` first."""
     while ask(request(_FIND, 4, key_type=0, coordinator_keys=[group])).coordinators[0].error_code != 0:
@@ -127,4 +157,5 @@ NEWEST_CASES: dict[str, Case] = {
     "clusters_and_nodes": clusters_and_nodes,
     "deleted_groups": deleted_groups,
     "transactional_offsets_by_topic_id": transactional_offsets_by_topic_id,
+    "several_producers": several_producers,
 }
