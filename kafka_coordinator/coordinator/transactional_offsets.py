@@ -22,9 +22,12 @@ from kafka_coordinator.coordinator.log import (
 )
 from kafka_coordinator.coordinator.offsets import observe_refusal, take
 from kafka_coordinator.coordinator.refusals import identity_error
-from kafka_coordinator.errors import ILLEGAL_GENERATION, NONE, OFFSET_METADATA_TOO_LARGE
+from kafka_coordinator.errors import GROUP_ID_NOT_FOUND, ILLEGAL_GENERATION, NONE, OFFSET_METADATA_TOO_LARGE
 from kafka_coordinator.messages import NO_LEADER_EPOCH, OffsetCommitAnswer, TxnOffsetCommit
 from protocols.engine.nodes import Outbox, Time
+
+OWN_ERRORS_SINCE = 6
+"""From this version of TxnOffsetCommit on a missing group and an old epoch have errors of their own (KIP-1319)."""
 
 
 def commit(core: Core, now: Time, sender: str, request: TxnOffsetCommit, out: Outbox) -> None:
@@ -33,6 +36,8 @@ def commit(core: Core, now: Time, sender: str, request: TxnOffsetCommit, out: Ou
     if group is None and request.generation < 0:
         group = create_group(core, request.group, now, out)
     error = transactional_commit_error(group, request.member_id, request.generation, request.instance_id)
+    if group is None and error == ILLEGAL_GENERATION and request.version >= OWN_ERRORS_SINCE:
+        error = GROUP_ID_NOT_FOUND
     member = None if group is None else group.members.get(request.member_id)
     keep(core, now, sender, request, None if member is None else member.client_id, error, out)
 

@@ -8,8 +8,7 @@ from collections.abc import Callable, Mapping
 from functools import cache
 from typing import Final, NamedTuple
 
-from kio.index import load_request_schema
-from kio.schema.index import api_key_map, schema_name_map
+from kio.schema.index import api_key_map
 from kio.static.protocol import Entity
 
 from kafka_coordinator.versions import VERSIONS
@@ -19,6 +18,7 @@ from kafka_coordinator.wire import (
     group_views,
     lengths,
     requests,
+    schemas,
     share_groups,
     share_records,
 )
@@ -48,17 +48,20 @@ _HIGHEST: Final[Mapping[int, Mapping[str, int]]] = {
     2: {"4.1": 10, "4.4": 11},
     8: {"4.1": 9, "4.4": 10},
     9: {"4.1": 9, "4.4": 10},
+    18: {"4.1": 4, "4.4": 5},
     22: {"4.1": 5},
     27: {"4.1": 1, "4.4": 2},
+    28: {"4.1": 5, "4.4": 6},
+    42: {"4.1": 2, "4.4": 3},
 }
-"""API key to the highest version that Kafka offers since which of its versions, where the codec has higher ones: those
-are offered only with ``unstable.api.versions.enable``, or not at all. Of 4.1.0 and 4.4.0 a broker's answer is recorded;
-those between offer what 4.1.0 does."""
+"""API key to the highest version that Kafka offers since which of its versions, where there are schemas of higher ones
+for others: those are offered only with ``unstable.api.versions.enable``, or not at all. Of 4.1.0 and 4.4.0 a broker's
+answer is recorded; those between offer what 4.1.0 does."""
 
 
 def _api(key: int, version: str) -> Api:
     name = api_key_map[key]
-    versions = sorted(schema_name_map[name])
+    versions = schemas.versions(key)
     limits = [most for since, most in _HIGHEST.get(key, {}).items() if VERSIONS.holds(since, version)]
     highest = min([versions[-1], *limits[-1:]])
     words = "".join(word.capitalize() for word in name.split("_"))
@@ -90,5 +93,5 @@ class Codec(NamedTuple):
 @cache
 def codec(key: int, version: int) -> Codec:
     """Of a version that `APIS` has."""
-    schema = load_request_schema(key, version)
+    schema = schemas.request_schema(key, version)
     return Codec(lengths.reader(schema), schema.__header_schema__.__version__ >= 2)

@@ -11,11 +11,11 @@ from dataclasses import Field, fields
 from functools import cache
 from typing import ClassVar, Protocol, TypeAlias, cast, get_args
 
-from kio.index import load_response_schema
 from kio.schema.errors import ErrorCode
 from kio.static.protocol import Entity, Header
 
 from kafka_coordinator.errors import NONE
+from kafka_coordinator.wire.schemas import response_schema
 
 
 class Kind(Protocol):
@@ -35,7 +35,7 @@ _Class: TypeAlias = Kind | type[Entity]
 
 @cache
 def response(key: int, version: int) -> Kind:
-    return cast(Kind, load_response_schema(key, version))
+    return cast(Kind, response_schema(key, version))
 
 
 @cache

@@ -102,15 +102,18 @@ class Fetches:
         self.sessions[number] = session
         return Context(list(session.partitions.values()), session)
 
-    def new_session(self, context: Context, by_id: bool, now: Time, most: int, eviction_ms: int) -> int:
-        """The number of a new session with these partitions; 0 where all are taken."""
+    def new_session(
+        self, fetched: Iterable[FetchedPartition], by_id: bool, now: Time, most: int, eviction_ms: int
+    ) -> int:
+        """The number of a new session with these partitions, which it keeps in this order: that of the answer. 0 where
+        all numbers are taken."""
         if len(self.sessions) >= most:
             oldest = next(iter(self.sessions.values()), None)
             if oldest is None or now - oldest.used <= eviction_ms:
                 return 0
             del self.sessions[oldest.number]
         self.numbers += 1
-        partitions = {partition.key: partition for partition in context.partitions}
+        partitions = {partition.key: partition for partition in fetched}
         self.sessions[self.numbers] = Session(self.numbers, partitions, by_id, now)
         return self.numbers
 

@@ -38,7 +38,7 @@ _BATCHES_SINCE: Final = 8
 _ALL_SINCE: Final = 2
 """From this version of OffsetFetch on null asks for all partitions that have an offset."""
 _IDS_SINCE: Final = 10
-"""From this version of OffsetCommit and OffsetFetch on topics are named by their ids."""
+"""From this version of OffsetCommit and OffsetFetch on topics are named by their ids, from 6 on in TxnOffsetCommit."""
 
 
 def _name(topic: Any, asked: Asked) -> str:

@@ -251,7 +251,7 @@ def _write_list(kind: Kind, body: "ListGroupsRequest", asked: Asked, answers: Se
 
 
 def _read_delete(body: "DeleteGroupsRequest", asked: Asked) -> Sequence[Message]:
-    return [DeleteGroup(asked.first + place, group) for place, group in enumerate(body.groups_names)]
+    return [DeleteGroup(asked.first + place, group) for place, group in enumerate(dict.fromkeys(body.groups_names))]
 
 
 def _write_delete(
@@ -259,8 +259,8 @@ def _write_delete(
 ) -> Entity:
     item = part(kind, "results")
     results = [
-        make(item, group_id=group, error_code=code(answer.error))
-        for group, answer in zip(body.groups_names, answers, strict=True)
+        make(item, group_id=group, error_code=code(answer.error), error_message=None)
+        for group, answer in zip(dict.fromkeys(body.groups_names), answers, strict=True)
     ]
     return make(kind, throttle_time=NO_THROTTLE, results=tuple(results))
 

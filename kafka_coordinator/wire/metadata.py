@@ -35,6 +35,8 @@ METADATA: Final = 3
 _SOFTWARE: Final = re.compile(r"[a-zA-Z0-9](?:[a-zA-Z0-9\-.]*[a-zA-Z0-9])?")
 """What a client may call its software and its version (KIP-511)."""
 
+_NO_NODE: Final = -1
+
 _FEATURES: Final = {"group.version": 1, "transaction.version": 2}
 """Features of the cluster and their levels, which clients look for: of groups, of transactions (KIP-890)."""
 _SHARE: Final = "share.version"
@@ -52,8 +54,9 @@ def api_versions(state: BrokerState, now: Time, sender: str, request: ApiVersion
     error, apis = ErrorCode.none, list(offered.values())
     if body is None:
         error, apis = ErrorCode.unsupported_version, [offered[API_VERSIONS]]
-    elif not _names_software(body):
-        error, apis = ErrorCode.invalid_request, []
+    else:
+        error = _error_of_names(body, state)
+        apis = apis if error == ErrorCode.none else []
     kind = response(API_VERSIONS, request.version)
     item = part(kind, "api_keys")
     listed = [item(api_key=api.key, min_version=_told(api), max_version=api.versions[1]) for api in apis]
@@ -83,9 +86,15 @@ def _told(api: Api) -> int:
     return 0 if api.key == PRODUCE else api.versions[0]
 
 
-def _names_software(body: Entity) -> bool:
-    given = (getattr(body, "client_software_name", "x"), getattr(body, "client_software_version", "x"))
-    return all(_SOFTWARE.fullmatch(each) for each in given)
+def _error_of_names(body: Entity, state: BrokerState) -> ErrorCode:
+    """What is wrong with how a client calls itself (since version 3), or with the cluster and the node for which it
+    takes this one (since version 5, KIP-1242: both or neither)."""
+    software = (getattr(body, "client_software_name", "x"), getattr(body, "client_software_version", "x"))
+    cluster, node = getattr(body, "cluster_id", None), getattr(body, "node_id", _NO_NODE)
+    if (cluster is None) != (node == _NO_NODE) or not all(_SOFTWARE.fullmatch(each) for each in software):
+        return ErrorCode.invalid_request
+    is_another = cluster is not None and (cluster, node) != (state.settings.cluster_id, state.node_id)
+    return ErrorCode.rebootstrap_required if is_another else ErrorCode.none
 
 
 def metadata(state: BrokerState, now: Time, sender: str, request: Metadata, out: Outbox) -> None:

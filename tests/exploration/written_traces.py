@@ -1,5 +1,6 @@
-"""Short traces written by hand, one for each defect of Kafka's coordinator on docs/defects.md that no story of the
-explorer shows, and what the released coordinators answer at their ends (`tests.slow.test_coordinator_stories`)."""
+"""Short traces written by hand: one for each defect of Kafka's coordinator on docs/defects.md that no story of the
+explorer shows, and one of a classic member whose target is empty; and what the released coordinators answer at their
+ends (`tests.slow.test_coordinator_stories`)."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any, Final, NamedTuple
@@ -125,6 +126,15 @@ WRITTEN: Final = (
         [*(beats("a", 0), beats("b", 0), beats("b", -1), beats("c", 0, subscribed=None, regex="other.*"), DESCRIBES)],
         ("c to 2 3",),
         {"group.consumer.assignment.interval.ms": 0},
+    ),
+    Written(
+        "nothing-for-the-newcomer",
+        BOTH,
+        ("c1",),
+        [beats("a", 0), joins("", "c1"), joins("m1", "c1"), beats("a", -1), joins("m1", "c1"), DESCRIBES],
+        ("GROUP_ID_NOT_FOUND",),
+        {"group.consumer.assignment.interval.ms": 0},
+        {"A": 1},
     ),
 )
 

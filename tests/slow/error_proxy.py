@@ -13,12 +13,12 @@ from threading import Lock, Thread
 from time import monotonic
 from typing import Any, NamedTuple
 
-from kio.index import load_request_schema
 from kio.serial import entity_reader, entity_writer
 
 from kafka_coordinator.wire.conversation import header_of
 from kafka_coordinator.wire.entities import code, has, response
 from kafka_coordinator.wire.lengths import after_tags
+from kafka_coordinator.wire.schemas import request_schema
 
 READ = {8: "OffsetCommit", 9: "OffsetFetch", 10: "FindCoordinator", 11: "JoinGroup", 12: "Heartbeat", 14: "SyncGroup"}
 """APIs whose requests are read: key to name."""
@@ -76,7 +76,7 @@ class ErrorProxy:
         header = header_of(frame)
         asked[header.correlation] = (header.key, header.version)
         if header.key in READ:
-            schema = load_request_schema(header.key, header.version)
+            schema = request_schema(header.key, header.version)
             at = after_tags(frame, header.end) if schema.__header_schema__.__version__ >= 2 else header.end
             body, _ = entity_reader(schema)(frame, at)
             self.seen.append(Seen(monotonic(), READ[header.key], body))

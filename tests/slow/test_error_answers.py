@@ -6,7 +6,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from kio.index import load_request_schema
 from kio.serial import entity_reader, entity_writer
 
 from kafka_coordinator.versions import VERSIONS
@@ -14,6 +13,7 @@ from kafka_coordinator.wire.apis import APIS
 from kafka_coordinator.wire.entities import code, response
 from kafka_coordinator.wire.error_answers import error_answer
 from kafka_coordinator.wire.requests import CreateAcls, DeleteAcls, DescribeAcls, Fetch, Metadata
+from kafka_coordinator.wire.schemas import request_schema
 from tests.compare.testing.brokers.test_fail import filled
 from tests.kafka_coordinator.wire.plain import plain
 from tests.kafka_coordinator.wire.serving import serving
@@ -59,7 +59,7 @@ def answers(tmp_path_factory: pytest.TempPathFactory) -> list[tuple[str, int, An
             if api.request is None or api.request in ELSEWHERE:
                 continue
             for version in range(api.versions[0], api.versions[1] + 1):
-                body = filled(load_request_schema(api.key, version), state.topic_ids["orders"])
+                body = filled(request_schema(api.key, version), state.topic_ids["orders"])
                 ours = error_answer(state, 0.0, api.request(1, version, "c", body), code(ERROR))
                 assert ours is not None
                 asked.append((api, version, content(body), ours.body))

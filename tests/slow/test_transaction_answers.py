@@ -28,9 +28,6 @@ pytestmark = pytest.mark.slow
 NEWEST: Final = "4.4.0"
 PLAYS: Final = [*(("producers", seed) for seed in range(40)), *((GROUPS, seed) for seed in range(24))]
 SETTINGS: Final = {
-    "transaction.state.log.replication.factor": "1",
-    "transaction.state.log.min.isr": "1",
-    "transaction.state.log.num.partitions": "4",
     "transaction.abort.timed.out.transaction.cleanup.interval.ms": "200",
     "group.initial.rebalance.delay.ms": "0",
 }

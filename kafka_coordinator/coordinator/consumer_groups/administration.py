@@ -16,7 +16,7 @@ from kafka_coordinator.coordinator.consumer_groups.member import ConsumerMember
 from kafka_coordinator.coordinator.core import Core, delete_offset, offsets_of
 from kafka_coordinator.coordinator.offsets import answer_fetch, refuse_commit, store_commit
 from kafka_coordinator.coordinator.refusals import refusal
-from kafka_coordinator.coordinator.transactional_offsets import keep
+from kafka_coordinator.coordinator.transactional_offsets import OWN_ERRORS_SINCE, keep
 from kafka_coordinator.errors import (
     GROUP_ID_NOT_FOUND,
     ILLEGAL_GENERATION,
@@ -110,7 +110,9 @@ def commit_in_transaction(
     error = NONE if is_nobodys else _commit_error(core, group, request)
     member = group.members.get(request.member_id)
     name = None if member is None else member.profile.client_id
-    keep(core, now, sender, request, name, ILLEGAL_GENERATION if error == STALE_MEMBER_EPOCH else error, out)
+    if error == STALE_MEMBER_EPOCH and request.version < OWN_ERRORS_SINCE:
+        error = ILLEGAL_GENERATION
+    keep(core, now, sender, request, name, error, out)
 
 
 def _commit_error(core: Core, group: ConsumerGroup, request: messages.OffsetCommit | messages.TxnOffsetCommit) -> str:

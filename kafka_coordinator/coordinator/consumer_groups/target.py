@@ -42,6 +42,9 @@ def compute_target(
         changed = _assigned(core, group, name, newcomer, alike)
     for member_id, given in changed.items():
         _take(core, group, member_id, given)
+    if len(group.target) < len(group.members):  # whoever has no target yet gets one, be it empty
+        for member_id in [each for each in group.members if each not in group.target]:
+            _take(core, group, member_id, [])
     group.target_epoch, group.assigned_at = group.epoch, now
     store_target_epoch(core, group)
 

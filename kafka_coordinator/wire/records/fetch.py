@@ -202,15 +202,16 @@ def _told(
     if session is not None:
         number = session.number
         found = [(each, read) for each, read in found if _is_news(each, read)]
-        for each, _ in found:  # whoever was given something is last next time
-            if session.partitions.get(each.key) is each:
+        for each, read in found:  # a partition of which records were given is last next time
+            if read.content and session.partitions.get(each.key) is each:
                 del session.partitions[each.key]
                 session.partitions[each.key] = each
     elif context.makes_session:
         for each, read in found:
             each.high_watermark, each.log_start = read.end, read.start
         by_id, bounds = request.version >= _BY_ID, state.storage.bounds
-        number = state.fetches.new_session(context, by_id, now, bounds.fetch_sessions, bounds.session_eviction_ms)
+        fetched = [each for each, _ in found]
+        number = state.fetches.new_session(fetched, by_id, now, bounds.fetch_sessions, bounds.session_eviction_ms)
     return (yield from _entity(state, request, number, found, names))
 
 

@@ -81,6 +81,8 @@ def _produce(state: BrokerState, now: Time, sender: str, request: Produce, answe
         for part in topic.partition_data
     ):
         refused = RefusedError(ErrorCode.unknown_server_error)  # Kafka's code throws here, before it looks at the rest
+    elif len(batches) > 1 and _names_producers(state, request):
+        refused = RefusedError(ErrorCode.invalid_producer_id_mapping, _SEVERAL)
     changed: list[tuple[str, int]] = []
     for topic in body.topic_data:
         answers.topic(topic)
@@ -102,6 +104,26 @@ def _produce(state: BrokerState, now: Time, sender: str, request: Produce, answe
     if answers.any_refused:
         out.close(sender)  # the producer reads no answers: this tells it to ask for the leaders again
     return None
+
+
+_SEVERAL: Final = "Transactional records contained more than one producer ID"
+
+
+def _names_producers(state: BrokerState, request: Produce) -> bool:
+    """Whether transactional batches are of more than one producer, or of one with several epochs; those do not count
+    that are refused before anybody looks at their producer."""
+    found: set[Producer] = set()
+    for topic in request.body.topic_data:
+        for part in topic.partition_data:
+            if is_transactional(part.records):
+                try:
+                    check_known(state, topic_of(state, topic), part.index)
+                    header = only_batch(part.records, request.version)[1]
+                except RefusedError:
+                    continue
+                if header.producer_id >= 0:
+                    found.add(Producer(header.producer_id, header.producer_epoch))
+    return len(found) > 1
 
 
 def _append(state: BrokerState, now: Time, topic: str, part: "PartitionProduceData", request: Produce) -> Appended:

@@ -7,6 +7,7 @@ from typing import Any
 
 from tests.kafka_coordinator.wire.broker_cases import RECORD_CASES, Case
 from tests.kafka_coordinator.wire.heartbeat_cases import refused_heartbeats, renamed_instances, repeated_heartbeats
+from tests.kafka_coordinator.wire.newest_cases import NEWEST_CASES
 from tests.kafka_coordinator.wire.offset_cases import offsets_by_topic_id
 from tests.kafka_coordinator.wire.plain import plain
 from tests.kafka_coordinator.wire.raw_client import RawClient
@@ -24,6 +25,7 @@ CASES_OF_4_4: dict[str, Case] = {
     "refused_heartbeats": refused_heartbeats,
     "renamed_instances": renamed_instances,
     "altering_what_is_not_there": altering_what_is_not_there,
+    **NEWEST_CASES,
     **SHARE_CASES,
 }
 """Conversations with a broker of 4.4."""

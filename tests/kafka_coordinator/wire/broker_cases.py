@@ -6,6 +6,7 @@ name of a topic that is its own. What it returns is the list of answers that cou
 """
 
 from collections.abc import Callable
+from random import Random
 from struct import pack
 from time import sleep
 from typing import Any, TypeAlias
@@ -252,6 +253,35 @@ def fetch_in_a_session_by_id(ask: Ask, topic: str) -> list[Any]:
     return [*answers, ask(again(12, number, 3)), ask(again(17, number, 3)), ask(again(17, number, -1))]
 
 
+def order_in_sessions(ask: Ask, topic: str) -> list[Any]:
+    """In which order a session tells of partitions that are there and that are not, while records come, positions move
+    and partitions are added and forgotten: of each whether it has an error and records."""
+    create(ask, topic, 4)
+    told, choose = [], Random(4)
+    for _ in range(4):
+        number, offsets = 0, dict.fromkeys([(name, at) for name in (topic, "nope", "void") for at in range(4)], 0)
+        for epoch in range(25):
+            if choose.random() < 0.4:
+                ask(produce(topic, *[batch(b"v")] * choose.randrange(1, 5)))
+            wanted = choose.sample(list(offsets), choose.randrange(5) + 2 * (epoch == 0))
+            parts = [{"partition": at, "fetch_offset": offsets[name, at]} for name, at in wanted]
+            topics = [
+                {"topic": name, "partitions": [{**part, "partition_max_bytes": 1000}]}
+                for (name, _), part in zip(wanted, parts, strict=True)
+            ]
+            gone = [
+                {"topic": name, "partitions": [at]} for name, at in choose.sample(list(offsets), choose.randrange(2))
+            ]
+            answer = ask(again(12, number, epoch, topics, gone if epoch else []))
+            number = answer.session_id
+            listed = [(each.topic, part) for each in answer.responses for part in each.partitions]
+            for name, part in listed:
+                if part.high_watermark > 0 and choose.random() < 0.6:
+                    offsets[name, part.partition_index] = part.high_watermark
+            told.append(tuple([(name, at.partition_index, at.error_code, bool(at.records)) for name, at in listed]))
+    return told
+
+
 # Offsets.
 
 
@@ -360,6 +390,7 @@ RECORD_CASES: dict[str, Case] = {
         fetch_without_session,
         fetch_in_a_session,
         fetch_in_a_session_by_id,
+        order_in_sessions,
         offsets_by_time,
         offsets_of_epochs,
         deleting_records,

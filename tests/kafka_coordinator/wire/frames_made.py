@@ -10,11 +10,11 @@ from random import Random
 from struct import pack
 from typing import Any, get_args, get_origin
 
-from kio.index import load_request_schema
 from kio.serial import entity_writer
 
 from kafka_coordinator.wire.apis import APIS
 from kafka_coordinator.wire.entities import make
+from kafka_coordinator.wire.schemas import request_schema
 
 VERSIONS = [(api.key, version) for api in APIS.values() for version in range(api.versions[0], api.versions[1] + 1)]
 """API key and version of all that is served."""
@@ -39,7 +39,7 @@ def frame(entity: Any, correlation: int = 7, client_id: str | None = "someone") 
 
 def any_request(key: int, version: int, random: Random) -> Any:
     """A request with random values in all fields."""
-    return any_entity(load_request_schema(key, version), random)
+    return any_entity(request_schema(key, version), random)
 
 
 def any_entity(kind: Any, random: Random) -> Any:

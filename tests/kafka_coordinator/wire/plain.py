@@ -7,9 +7,8 @@ from enum import IntEnum
 from typing import Any
 from uuid import UUID
 
-from kio.index import load_request_schema
-
 from kafka_coordinator.wire import entities
+from kafka_coordinator.wire.schemas import request_schema
 
 _EMPTY: Mapping[str, Any] = {
     "timedelta_i32": timedelta(seconds=5),
@@ -22,7 +21,7 @@ _EMPTY: Mapping[str, Any] = {
 
 def request(key: int, version: int, /, **values: Any) -> Any:
     """A request's entity from plain values; fields that are left out get their default, an empty tuple or nothing."""
-    return _entity(load_request_schema(key, version), values)
+    return _entity(request_schema(key, version), values)
 
 
 def _entity(kind: Any, values: Mapping[str, Any]) -> Any:

@@ -19,11 +19,11 @@ from time import sleep
 from typing import Any, Final, NamedTuple, get_args
 from uuid import UUID
 
-from kio.index import load_request_schema
 from kio.schema.index import api_key_map
 
 from kafka_coordinator.wire.apis import APIS
 from kafka_coordinator.wire.entities import part
+from kafka_coordinator.wire.schemas import request_schema
 from tests.kafka_coordinator.wire.broker_answers import whole_batches
 from tests.kafka_coordinator.wire.plain import plain, request
 from tests.kafka_coordinator.wire.raw_client import RawClient
@@ -35,8 +35,6 @@ _WAITS: Final = ("JoinGroup", "SyncGroup")
 _AT_ONCE_S, _LATE_S = 0.1, 20.0
 _NOTHING: Final[Mapping[str, tuple[Any, ...]]] = {"port": (), "producer_id": (-1,)}
 _TELL_IDS: Final = (KEYS["CreateTopics"], KEYS["Metadata"])
-_HIGHEST: Final = {18: 4, 42: 2}
-"""API to the highest version that the codec has, where 4.4.0 has a higher one."""
 _BEFORE: Final[Mapping[str, Any]] = {"member": "", "generation": -1, "epoch": 0, "owned": [], "session": 0}
 _CHANGE: Final = ("Create", "Delete", "Alter", "Incremental")
 _UNKNOWN: Final = UUID(int=77)
@@ -141,7 +139,7 @@ class Player:
         """The answer in plain values, without what differs from run to run; `CLOSED`, or `PENDING`."""
         if not step.api:
             return self._late(step.connection)
-        kind = load_request_schema(KEYS[step.api], step.version)
+        kind = request_schema(KEYS[step.api], step.version)
         client = self._client(step.connection)
         client.send(request(kind.__api_key__, step.version, **self._filled(kind, step.values)))
         if not client.is_answered(self._wait_s if step.api in _WAITS else _LATE_S):
@@ -186,11 +184,7 @@ class Player:
         self._learn(name, kind.__api_key__, answer, asked)
         found = self._steady(plain(answer))
         if kind.__api_key__ == KEYS["ApiVersions"]:
-            served = [
-                {**each, "max_version": min(each["max_version"], _HIGHEST.get(each["api_key"], each["max_version"]))}
-                for each in found["api_keys"]
-                if each["api_key"] in APIS
-            ]
+            served = [each for each in found["api_keys"] if each["api_key"] in APIS]
             return {"error_code": found["error_code"], "api_keys": served}
         if kind.__api_key__ == KEYS["ListConfigResources"]:
             named = [each for each in found["config_resources"] if each["resource_name"][:5] in self._prefixes]

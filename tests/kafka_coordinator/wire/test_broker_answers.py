@@ -1,5 +1,5 @@
-"""The served broker answers as the real one does: 317 requests about records, topics and settings to 4.1.0, 13 about
-offsets by topic id to 4.4.0, field by field, with the real brokers' answers recorded
+"""The served broker answers as the real one does: 317 requests about records, topics and settings to 4.1.0, and
+about what came since to 4.4.0, field by field, with the real brokers' answers recorded
 (`tests/slow/test_broker_answers.py`)."""
 
 import json
@@ -21,8 +21,6 @@ GOLDEN_OF_4_4 = GOLDEN.with_name("broker-answers-4.4.json")
 OFFERED = GOLDEN.with_name("api-versions.json")
 """Version of Kafka to API to its lowest and highest version, as a real broker offers them."""
 OFFSET_FETCH = 9
-NOT_IN_CODEC = {"ApiVersions": 5, "DeleteGroups": 3, "TxnOffsetCommit": 6}
-"""Highest versions of 4.4.0 that are not served."""
 
 
 @pytest.fixture(scope="module")
@@ -57,8 +55,7 @@ def test_our_versions_are_the_real_brokers(version: int, server: Serving, newest
     real, ours = recorded["4.1"], offered(server.bootstrap, version)
     assert ours == {name: real[name] for name in ours}
     real, ours = recorded["4.4"], offered(newest.bootstrap, version)
-    less = {name: [low, high - 1] for name, (low, high) in real.items() if NOT_IN_CODEC.get(name) == high}
-    assert ours == {name: {**real, **less}[name] for name in ours}
+    assert ours == {name: real[name] for name in ours}
 
 
 def test_a_version_that_4_4_alone_offers_closes_the_connection_of_others(server: Serving, newest: Serving) -> None:

@@ -10,7 +10,6 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from kio.index import load_response_schema
 from kio.serial import entity_reader
 
 from kafka_coordinator.cluster.broker import Broker, ClusterState
@@ -37,6 +36,7 @@ from kafka_coordinator.wire.names import ClientName, Names
 from kafka_coordinator.wire.opaque import assignment, bytes_of, subscription
 from kafka_coordinator.wire.records.storage import Storage
 from kafka_coordinator.wire.requests import Answer, AskedNothing, Request
+from kafka_coordinator.wire.schemas import response_schema
 from kafka_coordinator.wire.state import BrokerAddress, BrokerState, ServerSettings
 from kafka_coordinator.wire.writing import content, is_long, pieces
 from protocols.engine.connection import WireError
@@ -63,7 +63,7 @@ def taken(talk: KafkaConversation) -> Iterator[Message]:
 
 def read_answer(key: int, version: int, content: bytes) -> Any:
     """The whole answer, as the codec's reader of that version has it."""
-    kind = load_response_schema(key, version)
+    kind = response_schema(key, version)
     length, rest = int.from_bytes(content[:4], "big"), content[4:]
     assert length == len(rest)
     header, at = entity_reader(kind.__header_schema__)(rest, 0)
@@ -267,7 +267,7 @@ def test_every_length_of_every_request_is_compared_with_what_follows() -> None:
 @rows(("key", "version"), VERSIONS)
 def test_an_answer_is_the_same_whole_and_piece_by_piece(key: int, version: int) -> None:
     random = Random(key * 100 + version)
-    kind: Any = load_response_schema(key, version)
+    kind: Any = response_schema(key, version)
     for _ in range(3):
         entity = any_entity(kind, random)
         arrays = {

@@ -4,10 +4,9 @@ import dataclasses
 from collections.abc import Iterator
 from typing import Any, get_args, get_type_hints
 
-from kio.index import load_request_schema, load_response_schema
-
 from kafka_coordinator import messages
 from kafka_coordinator.wire.apis import APIS
+from kafka_coordinator.wire.schemas import request_schema, response_schema
 from tests.message_classes import message_classes
 
 OURS = {
@@ -55,11 +54,7 @@ def classes_in(hint: Any) -> Iterator[Any]:
 
 
 def test_every_field_is_one_of_kafkas() -> None:
-    loaded = [
-        load(key, max(api.versions))
-        for key, api in APIS.items()
-        for load in (load_request_schema, load_response_schema)
-    ]
+    loaded = [load(key, max(api.versions)) for key, api in APIS.items() for load in (request_schema, response_schema)]
     known = OPAQUE | {
         name for schema in loaded for kind in (schema, schema.__header_schema__) for name in names_in(kind)
     }

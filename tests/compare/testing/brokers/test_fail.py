@@ -9,11 +9,11 @@ from uuid import UUID
 import pytest
 from confluent_kafka import OFFSET_BEGINNING, Consumer, KafkaException, Producer, TopicPartition
 from confluent_kafka.admin import AdminClient, ConfigResource, OffsetSpec, ResourceType
-from kio.index import load_request_schema
 
 from compare.testing.brokers import KafkaBroker
 from kafka_coordinator.wire import entities
 from kafka_coordinator.wire.apis import APIS
+from kafka_coordinator.wire.schemas import request_schema
 from protocols.errors import UserError
 from tests.kafka_coordinator.wire.plain import plain, request
 from tests.kafka_coordinator.wire.raw_client import RawClient
@@ -74,7 +74,7 @@ def test_every_version_of_every_api_can_be_refused(name: str, broker: KafkaBroke
     topic_id = client.ask(request(3, 12, topics=[{"name": "orders"}])).topics[0].topic_id
     for version in range(api.versions[0], api.versions[1] + 1):
         rule = broker.fail(name, ERROR)
-        answer = client.ask(filled(load_request_schema(api.key, version), topic_id))
+        answer = client.ask(filled(request_schema(api.key, version), topic_id))
         assert rule.left == 0
         assert errors_in(plain(answer)) == 1, (version, answer)
     client.close()
