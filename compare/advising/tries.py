@@ -11,7 +11,7 @@ from typing import Final
 
 from compare.running.run_variant import can_run
 from compare.running.systems import SYSTEMS
-from compare.running.variants import Variant, variants_of
+from compare.running.variants import Variant, pool_of, variants_of
 from kafka_coordinator.catalogue import CLASSIC, CONSUMER, SHARE, of_protocol
 from protocols.scenario.events import Crash, Hang, Join, Lose, MemberChange, Network, Restart, Slow, StopPolling
 from protocols.scenario.fields import MemberPart, Settings, listed
@@ -241,7 +241,7 @@ def _now(scenario: Scenario, part: SystemPart, rule: _Rule) -> int:
 
 
 def _threads_are_free(scenario: Scenario, part: SystemPart) -> bool:
-    pool = "consumeThreadMax"
+    pool = pool_of(part.system)
     taken = any(each.threads is not None or pool in each.settings for each in _parts(scenario))
     return not taken and pool not in part.settings
 

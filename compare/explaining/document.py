@@ -18,7 +18,7 @@ from compare.running.run_variant import threads_of
 from compare.running.runs import MeasuredRun
 from compare.running.spread import figure, spread
 from compare.running.systems import has_no_owners, member_settings
-from compare.running.variants import Variant
+from compare.running.variants import Variant, pool_of
 from kafka_coordinator.catalogue import CLASSIC
 from kafka_coordinator.cluster import protocol_of_member, protocol_of_variant
 from protocols.scenario.events import BrokerEvent, MemberChange
@@ -71,7 +71,8 @@ def _threads(system: str, variants: Sequence[Variant]) -> Iterator[str]:
         yield "a member handles one record after the other"
     else:
         count = f"{most}" if fewest == most else f"{fewest} to {most}"
-        pool = " (consumeThreadMax)" if system == "rocketmq" else ""
+        pools = dict.fromkeys(pool_of(variant.part.system) for variant in variants)
+        pool = f" ({', '.join(pools)})" if system == "rocketmq" else ""
         yield f"a member handles records in {count} threads{pool}"
 
 

@@ -18,7 +18,7 @@ from math import inf, isfinite
 from compare.catalogues import UNCOUNTED
 from compare.running.reached import Clock
 from compare.running.systems import cluster_of, has_no_owners, member_settings, own_part, system_of, with_own_settings
-from compare.running.variants import THREADS, Variant
+from compare.running.variants import Variant, pool_of
 from protocols import Allocation, Group, Member, Queue
 from protocols.engine.traffic import Load, Traffic
 from protocols.errors import UserError
@@ -149,9 +149,11 @@ def records_per_second(variant: Variant, members: Mapping[MemberKey, MemberPart]
 def threads_of(variant: Variant, part: MemberPart) -> int:
     """How many threads of the member handle records at once."""
     settings: Mapping[str, object] = {**variant.part.settings, **part.settings}
-    has_pool = split_system(variant.part.system)[0] == "rocketmq" and settings.get(KIND, PUSH) == PUSH
-    own = part.settings.get(THREADS, part.threads) if has_pool else part.threads
-    given = settings.get(THREADS, PUSH_THREADS) if has_pool else 1
+    system, pool = variant.part.system, pool_of(variant.part.system)
+    is_push = has_no_owners(system) or settings.get(KIND, PUSH) == PUSH
+    has_pool = split_system(system)[0] == "rocketmq" and is_push
+    own = part.settings.get(pool, part.threads) if has_pool else part.threads
+    given = settings.get(pool, PUSH_THREADS) if has_pool else 1
     threads = given if own is None else own
     return threads if isinstance(threads, int) else PUSH_THREADS
 

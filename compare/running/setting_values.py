@@ -4,7 +4,7 @@ import kafka_coordinator.cluster as kafka
 import rocketmq_selfbalance.cluster as rocketmq
 from compare.running.run_variant import threads_of
 from compare.running.systems import has_no_owners
-from compare.running.variants import THREADS, Variant
+from compare.running.variants import Variant, pool_of
 from protocols.scenario.fields import duration_text
 from protocols.scenario.model import STATIC, split_system
 
@@ -30,7 +30,7 @@ def value_of(variant: Variant, name: str) -> str:
         return strategy.removesuffix(STATIC)
     field, default = _default(system, name)
     parts = [part for group in variant.scenario.groups.values() for part in group.members.values()]
-    if name == THREADS:
+    if name == pool_of(variant.part.system):
         values = {str(threads_of(variant, part)) for part in parts}
     else:
         values = {str(part.settings.get(name, variant.part.settings.get(name, default))).lower() for part in parts}
@@ -46,6 +46,8 @@ def _default(system: str, name: str) -> tuple[str, object]:
     if system == "rocketmq":
         if field := rocketmq.CLIENT_NAMES.get(name):
             return field, rocketmq.field_of(rocketmq.ClientSettings(), field)
+        if field := rocketmq.POP_NAMES.get(name):
+            return field, getattr(rocketmq.PopSettings(), field)
         field, of = rocketmq.BROKER_NAMES.get(name, ""), rocketmq.BrokerSettings()
         return field, getattr(of, field, None)
     field = (kafka.ZOOKEEPER_NAMES if system == "kafka-zookeeper" else kafka.NAMES).get(name, "")

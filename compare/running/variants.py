@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import TypeVar
 
-from compare.running.systems import SYSTEMS, known_strategies, system_of
+from compare.running.systems import SYSTEMS, has_no_owners, known_strategies, system_of
 from protocols.errors import UserError
 from protocols.scenario.checks import system_problem
 from protocols.scenario.events import Join
@@ -13,8 +13,11 @@ from protocols.scenario.jitter import IN_STEP, Beginning, shifted
 from protocols.scenario.model import Scenario, SystemPart, Systems, example_of, split_system
 from protocols.scenario.reading import systems_left_out
 
-THREADS = "consumeThreadMax"
-"""RocketMQ's setting of a push consumer's pool."""
+
+def pool_of(system: str) -> str:
+    """RocketMQ's setting of a push consumer's pool, as the variant's clients call it."""
+    return "consumptionThreadCount" if has_no_owners(system) else "consumeThreadMax"
+
 
 P = TypeVar("P", MemberPart, Join)
 
@@ -68,13 +71,14 @@ def variants_of(
 
 def with_equal_threads(scenario: Scenario, part: SystemPart) -> Scenario:
     """The scenario whose members handle records in so many threads as it says for all variants. A member keeps its own
-    number, and a variant its own pool (`consumeThreadMax`): somebody chose these."""
-    if scenario.threads == "real" or THREADS in part.settings:
+    number, and a variant its own pool (`pool_of`): somebody chose these."""
+    pool = pool_of(part.system)
+    if scenario.threads == "real" or pool in part.settings:
         return scenario
     threads = {"threads": scenario.threads}
 
     def equal(taking: P) -> P:
-        own = taking.threads is not None or THREADS in taking.settings or taking.handle <= 0
+        own = taking.threads is not None or pool in taking.settings or taking.handle <= 0
         return taking if own else taking.model_copy(update=threads)
 
     groups = {

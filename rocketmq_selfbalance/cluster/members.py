@@ -20,6 +20,7 @@ from rocketmq_selfbalance.client.offset_store import OffsetsFile
 from rocketmq_selfbalance.client.settings import ONLY_DEFAULT, REAL_NAMES, THREADS, VERSION, ClientSettings, with_fields
 from rocketmq_selfbalance.cluster.servers import Configuration, client_settings
 from rocketmq_selfbalance.codes import BROADCASTING
+from rocketmq_selfbalance.popping.settings import OF_MEMBERS
 from rocketmq_selfbalance.registry import STRATEGIES
 from rocketmq_selfbalance.strategies import Strategy
 
@@ -103,8 +104,8 @@ def group_settings() -> frozenset[str]:
 
 
 def member_settings() -> frozenset[str]:
-    """Names of what a single member may have as settings: a client's, and those of any strategy."""
-    return _OF_CLIENTS.union(*(STRATEGIES[name].settings for name in STRATEGIES))
+    """Names of what a single member may have as settings: a client's, of either line, and those of any strategy."""
+    return _OF_CLIENTS.union(OF_MEMBERS, *(STRATEGIES[name].settings for name in STRATEGIES))
 
 
 class Members:

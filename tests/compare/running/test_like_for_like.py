@@ -26,10 +26,20 @@ def test_a_member_keeps_its_own_threads_and_a_variant_its_own_pool() -> None:
         "kafka:range",
         "rocketmq:AVG",
         {"system": "rocketmq:AVG", "label": "p", "settings": {"consumeThreadMax": 5}},
+        "rocketmq:POP",
+        {"system": "rocketmq:POP", "label": "q", "settings": {"consumptionThreadCount": 7}},
     ]
     document = ran(made(systems=systems, group={"name": "g", "members": members}, events=[]))[1]
-    assert [variant["capacity_per_s"] for variant in document["variants"]] == [400.0, 400.0, 800.0]
+    assert [variant["capacity_per_s"] for variant in document["variants"]] == [400.0, 400.0, 800.0, 400.0, 1000.0]
     assert not document["capacities_equal"]
+
+
+def test_a_member_has_its_own_pool_and_cache_under_pop() -> None:
+    own = {"consumptionThreadCount": 3, "maxCacheMessageCount": 64}
+    part = {"subscribe": ["X"], "handle": "10ms"}
+    members = {"c1": {**part, "settings": own}, "c2": part}
+    document = ran(made(systems=["rocketmq:AVG", "rocketmq:POP"], group={"name": "g", "members": members}, events=[]))
+    assert [variant["capacity_per_s"] for variant in document[1]["variants"]] == [200.0, 400.0]
 
 
 def test_where_capacities_differ_it_is_said_first_and_nothing_that_depends_on_them_is_best() -> None:
