@@ -40,6 +40,7 @@ _PLACES: Final[Mapping[type[Request], Sequence[tuple[str, str]]]] = {
     requests.WriteTxnMarkers: (("markers", "markers"), ("topics", "topics"), ("partition_indexes", "partitions")),
     requests.CreateAcls: (("creations", "results"),),
     requests.DeleteAcls: (("filters", "filter_results"),),
+    requests.DescribeShareGroupOffsets: (("groups", "groups"),),
 }
 """Field of the request, field of the answer, one inside the other: the error stands in the innermost. An API that is
 not here has one error for the whole request."""
@@ -61,6 +62,7 @@ _SAME: Final = frozenset(
         "resource_type",
         "resource_name",
         "transactional_id",
+        "group_id",
     )
 )
 """Fields of an answer's item that repeat those of the request."""
