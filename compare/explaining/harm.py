@@ -143,7 +143,9 @@ def given_again(told: Telling[Record]) -> Iterator[Sentence]:
     if delivery is None or not delivery["redeliveries"]:
         return
     most = delivery["attempts"]["max"]
-    text = f"gives records again {often(delivery['redeliveries'])}, one of them up to attempt {most}"
+    text = f"gives records again {often(delivery['redeliveries'])}"
+    # An administrator's reset begins anew: what it gives again is at its first attempt.
+    text += f", one of them up to attempt {most}" if most > 1 else ""
     yield told.resting(
         text + because(told.record, "given_again"), "shared_delivery.redeliveries", "shared_delivery.attempts.max"
     )

@@ -8,6 +8,7 @@ acknowledgement counts no more then is what the first of these is about.
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Final, NamedTuple, TypeAlias
 
+from compare.running.setting_values import most_given
 from compare.running.variants import Variant
 from protocols.facts import Acquired, Ended
 from protocols.java import Queue
@@ -32,10 +33,10 @@ def least_attempts(variant: Variant) -> Mapping[str, int]:
     of_members += [event.settings for event in scenario.events if isinstance(event, Join | Restart)]
     if any(settings.get("on.error") == "reject" for settings in (part.settings, *of_members)):
         return dict.fromkeys(scenario.groups, 1)
-    if not part.system.startswith("kafka"):
+    most = most_given(variant)
+    if most is not None:
         # In order the client tries again by itself, and brokers do not hear of it.
-        in_order = part.settings.get("consumeMessageOrderly")
-        return dict.fromkeys(scenario.groups, 1 if in_order else _whole(part.settings, "retryMaxTimes", 16) + 1)
+        return dict.fromkeys(scenario.groups, 1 if part.settings.get("consumeMessageOrderly") else most)
     of_broker = _whole(part.settings, f"group.{_LIMIT}", 5)
     return {
         name: min(

@@ -14,19 +14,31 @@ from compare.running.work import ReadQueue
 from protocols import Queue
 from protocols.engine.nodes import Time
 from protocols.facts import Ended
+from protocols.offsets import OffsetSet
 from protocols.timeline import Timeline
-from protocols.timeline.records import Given
+from protocols.timeline.records import BY_RESET, Given
 
 Ranges = Mapping[tuple[str, Queue], Sequence[tuple[int, int]]]
 """(Group, queue) to ranges of offsets."""
 
 _NOT_IN_TIME: Final = frozenset({"lock timeout", "invisible time over"})
 
+_EXPIRED: Final = "client expired"
+"""A client that is gone, where it took its proxy long to find out."""
+
+_UNHEARD: Final = "client or request gone"
+"""Nothing has happened to the member: the proxy dropped its client, or had given the request up."""
+
+_AT_ONCE_MS: Final[Time] = 60_000.0
+"""What a lost connection or request brings about has come back after this time: copies wait for so long at most."""
+
 _SETTINGS: Final[Mapping[str, tuple[str, ...]]] = {
     "released": ("what the code cannot handle",),
     "session closed": ("restarts of the members",),
     "leader moved": ("restarts of the brokers",),
-    "client gone": ("channelExpiredTimeout",),
+    "client gone": ("restarts of the members",),
+    _EXPIRED: ("channelExpiredTimeout",),
+    _UNHEARD: ("not known",),
 }
 """Why records came back to what would change that, where the time for which they are hidden does not."""
 
@@ -41,7 +53,9 @@ def why_given_again(timeline: Timeline, among: Ranges | None = None) -> Iterator
         if among is None or any(
             first < given.end and given.first < end for first, end in among.get((given.group, given.queue), ())
         ):
-            found.setdefault(given.fate, []).append(given)
+            found.setdefault(_way(timeline, given), []).append(given)
+    if among is None:
+        yield from _by_reset(timeline)
     for fate, alike in found.items():
         event = next((event for given in alike if (event := _event(timeline, given)) is not None), None)
         records = sum(given.end - given.first for given in alike)
@@ -60,7 +74,38 @@ def why_given_again(timeline: Timeline, among: Ranges | None = None) -> Iterator
         )
 
 
-_FINAL: Final = frozenset({"acknowledged", "archived", "dead letter", "skipped"})
+_FINAL: Final = frozenset({"acknowledged", "archived", "dead letter", "skipped", BY_RESET})
+
+
+def _by_reset(timeline: Timeline) -> Iterator[Reason]:
+    """A reason for each queue whose offset an administrator has set, so that records begin anew."""
+    for commit in timeline.commits:
+        if commit.member is not None or commit.error or commit.group not in timeline.without_owners:
+            continue
+        before, after = OffsetSet(), OffsetSet()
+        for given in timeline.given:
+            if (given.group, given.queue) == (commit.group, commit.queue) and given.end > commit.offset:
+                # Nobody has any of them once the offset is set.
+                of_time = before if given.until is not None and given.until <= commit.at else after
+                of_time.add(max(given.first, commit.offset), given.end)
+        again = sum(before.count(*each) for each in after.ranges())
+        resets = [each.text for each in timeline.causes.happenings if each.at <= commit.at and each.of_offsets]
+        event = resets[-1] if resets else None
+        if again:
+            text = "they begin anew"
+            yield Reason(GIVEN_AGAIN, again, event, text, (), None, again, alike=text, settings=("resets of offsets",))
+
+
+def _way(timeline: Timeline, given: Given) -> str:
+    """How the time ended, with three kinds of clients that are gone: `_EXPIRED`, `_UNHEARD`, ended by an event."""
+    if given.fate != "client gone":
+        return given.fate
+    until = timeline.end if given.until is None else given.until
+    of_member = [each for each in timeline.causes.happenings if each.at <= until and given.member in each.members]
+    ends = [each.at for each in of_member if each.acts_late]
+    if ends and until - ends[-1] > _AT_ONCE_MS:
+        return _EXPIRED
+    return given.fate if of_member else _UNHEARD
 
 
 def _event(timeline: Timeline, given: Given) -> str | None:
@@ -85,12 +130,15 @@ def _text(fate: str, members: tuple[str, ...], lasted: Time) -> str:
         "released": f"{who} {'give' if several else 'gives'} them back",
         "session closed": f"the connection of {who} closes while {'they have' if several else 'it has'} them",
         "leader moved": "the leader moves, and the next one does not know who has them",
-        "client gone": f"{who} {'are' if several else 'is'} taken for gone while having them",
+        "client gone": f"the {'clients' if several else 'client'} of {who} {'are' if several else 'is'} gone",
+        _UNHEARD: f"the proxy gives them back, as {who} or the requests for them are gone",
+        _EXPIRED: f"{who} {'are' if several else 'is'} taken for gone while having them",
     }.get(fate, fate)
 
 
-def why_given_up(timeline: Timeline, ended: Ended, records: int) -> Reason:
-    """Why nobody gets records again that nobody has handled."""
+def why_given_up(timeline: Timeline, ended: Ended, records: int, most: int | None) -> Reason:
+    """Why nobody gets records again that nobody has handled. ``most``: so often members are given one; RocketMQ's proxy
+    takes it once more, and buries it (None: nobody does)."""
     members = () if ended.member is None else (ended.member,)
     if ended.how == "skipped":
         text = f"{members_text(members)} looked at them and did not want them, and the group has gone on behind them"
@@ -105,6 +153,7 @@ def why_given_up(timeline: Timeline, ended: Ended, records: int) -> Reason:
         ),
         default=0,
     )
+    attempts = attempts if most is None else min(attempts, most)
     what = "are archived" if ended.how == "archived" else "go to the dead letters"
     text = f"they {what} after {many(attempts, 'attempt')}" if attempts else f"they {what} without being given"
     return Reason(GIVEN_UP, records, None, text, members, None, records, alike=text)

@@ -38,6 +38,7 @@ from compare.running.reason_kinds import (
 from compare.running.reasons import Reason, Telling
 from compare.running.repeated import why_repeated, why_two_owners
 from compare.running.run_variant import RunResult, records_per_second
+from compare.running.setting_values import most_given
 from compare.running.stalls import WhyStalled, event_before, pauses_of, stalls
 from compare.running.work import Passed, ReadQueue, broadcasting_reads, shared_reads, work_of
 from protocols import Queue
@@ -66,9 +67,10 @@ def why_out_of_order(timeline: Timeline, found: OutOfOrder) -> Iterator[Reason]:
 
 
 def why_skipped(
-    timeline: Timeline, passed: tuple[Passed, ...], production: Mapping[Queue, ProductionHistory]
+    result: RunResult, passed: tuple[Passed, ...], production: Mapping[Queue, ProductionHistory]
 ) -> Iterator[Reason]:
     """A reason for every stretch of records that was passed over, weighted with how many there are."""
+    timeline, most = result.timeline, most_given(result.variant)
     begun: dict[tuple[str, Queue], list[tuple[float, str, Position]]] = {}
     for now, fact in timeline.told(Position) if passed else ():
         reader = f"{fact.group}/{fact.member}" if fact.group in timeline.broadcasting else fact.group
@@ -76,7 +78,7 @@ def why_skipped(
     for each in passed:
         count = each.end - each.first
         if isinstance(each.fact, Ended):
-            yield why_given_up(timeline, each.fact, count)
+            yield why_given_up(timeline, each.fact, count, most)
         elif each.fact is not None:
             why, who = each.fact.why, each.fact.member
             event = event_before(timeline, timeline.end)
@@ -291,7 +293,7 @@ def _of_work(
         "refused": work.refused,
         "lost": work.refused + skipped,
     }
-    found: dict[str, Iterable[Reason]] = {"skipped": why_skipped(timeline, passed, production)}
+    found: dict[str, Iterable[Reason]] = {"skipped": why_skipped(result, passed, production)}
     if work.refused:
         found["refused"] = why_refused(timeline, shared, production, down)
     if work.waiting:

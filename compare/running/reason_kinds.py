@@ -59,22 +59,33 @@ _COMMITS = _all(
     "auto.commit.interval.ms",
     rocketmq=("persistConsumerOffsetInterval",),
     share=("group.share.record.lock.duration.ms",),
-    pop=("popInvisibleTime",),
+    pop=("defaultInvisibleTimeMills",),
 )
 _SHARING = _all(
     "partition.assignment.strategy",
     consumer=("group.consumer.heartbeat.interval.ms",),
     zookeeper=("rebalance.backoff.ms",),
     rocketmq=("rocketmq.client.rebalance.minInterval", "rocketmq.client.rebalance.waitInterval"),
+    pop=("not known",),
 )
 _START = _all("auto.offset.reset", rocketmq=("consumeFromWhere",))
-_RETRIES = _all("max.poll.interval.ms", rocketmq=("maxReconsumeTimes",), share=("group.share.delivery.count.limit",))
-_MEMBERS = _all("number of members", "time per record", rocketmq=("number of members", "consumeThreadMax"))
+_RETRIES = _all(
+    "max.poll.interval.ms",
+    rocketmq=("maxReconsumeTimes",),
+    share=("group.share.delivery.count.limit",),
+    pop=("retryMaxTimes",),
+)
+_MEMBERS = _all(
+    "number of members",
+    "time per record",
+    rocketmq=("number of members", "consumeThreadMax"),
+    pop=("number of members", "consumptionThreadCount"),
+)
 
 SETTINGS: Mapping[str, Mapping[str, tuple[str, ...]]] = {
     DOWN: _REPLICAS,
-    WAITS: _all("broker.session.timeout.ms", rocketmq=("pollNameServerInterval",)),
-    AT_ONCE: _all("threads", rocketmq=("orderly", "consumeThreadMax")),
+    WAITS: _all("broker.session.timeout.ms", rocketmq=("pollNameServerInterval",), pop=("not known",)),
+    AT_ONCE: _all("threads", rocketmq=("orderly", "consumeThreadMax"), pop=("consumeMessageOrderly",)),
     LATER: _COMMITS,
     OVERLAPPING: {**_SESSION, SHARE: ("queues with owners",), POP: ("queues with owners",)},
     PAUSED: _SESSION,
@@ -86,7 +97,12 @@ SETTINGS: Mapping[str, Mapping[str, tuple[str, ...]]] = {
     UNOWNED: _all("subscriptions of the members"),
     NEVER_OWNED: _all("subscriptions of the members"),
     AGAIN: _COMMITS,
-    BUSY: _all("time per record", "max.poll.records", rocketmq=("consumeThreadMax", "consumeMessageBatchMaxSize"))
+    BUSY: _all(
+        "time per record",
+        "max.poll.records",
+        rocketmq=("consumeThreadMax", "consumeMessageBatchMaxSize"),
+        pop=("consumptionThreadCount",),
+    )
     | {ORDERLY: ("consumeThreadMax", "rocketmq.client.maxTimeConsumeContinuously")},
     REFUSED: _all("reconnect.backoff.max.ms", rocketmq=("heartbeatBrokerInterval",)),
     TWO_OWNERS: _all(
@@ -108,7 +124,12 @@ SETTINGS: Mapping[str, Mapping[str, tuple[str, ...]]] = {
     SESSION: _SESSION,
     REBALANCES: _SHARING,
     OVERLOAD: _MEMBERS,
-    HOT_QUEUE: _all("key of the records", "time per record", rocketmq=("key of the records", "consumeThreadMax")),
+    HOT_QUEUE: _all(
+        "key of the records",
+        "time per record",
+        rocketmq=("key of the records", "consumeThreadMax"),
+        pop=("key of the records", "consumptionThreadCount"),
+    ),
     RESTLESS: _SHARING,
     STALLED: _MEMBERS,
     EXPECTED: _SHARING,

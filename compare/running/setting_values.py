@@ -41,6 +41,15 @@ def value_of(variant: Variant, name: str) -> str:
     return duration_text(float(value)) if is_time else value
 
 
+def most_given(variant: Variant) -> int | None:
+    """How often RocketMQ's proxy gives members a record at most (it comes again ``retryMaxTimes`` times); None for
+    another system."""
+    if family_of(variant) != "pop":
+        return None
+    given = variant.part.settings.get("retryMaxTimes", rocketmq.PopSettings().retry_max_times)
+    return int(given) + 1 if isinstance(given, int) else None
+
+
 def _default(system: str, name: str) -> tuple[str, object]:
     """The setting's field and default value; no value for what is none of the system's settings."""
     if system == "rocketmq":

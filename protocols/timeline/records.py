@@ -14,7 +14,7 @@ from bisect import bisect_left, bisect_right
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import groupby
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 from protocols.engine.nodes import TICK, Time
 from protocols.facts import Acquired, Available, Committed, Ended, Renewed
@@ -24,6 +24,9 @@ from protocols.offsets import OffsetSet
 from protocols.timeline.invariants import InvariantError
 from protocols.timeline.lifetimes import Lifetimes, life_at
 from protocols.timeline.trace import queue_name
+
+BY_RESET: Final = "an administrator set the offset"
+"""The fate of what is given out anew because of that."""
 
 
 class Given(NamedTuple):
@@ -131,7 +134,7 @@ class Records:
             return
         life = self._of.get((fact.group, fact.queue, _life_at(self._lives, fact.queue, now)))
         if life is not None:
-            self._gone(now, life.cut(fact.offset, sys.maxsize), "an administrator set the offset")
+            self._gone(now, life.cut(fact.offset, sys.maxsize), BY_RESET)
             life.ended.remove(fact.offset, sys.maxsize)
 
     def hidden(self) -> list[Given]:
