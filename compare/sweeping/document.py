@@ -185,7 +185,8 @@ def _figures(sums: Summary, values: Mapping[str, Sequence[tuple[float, int]]]) -
     """From sums and ranked values to the columns of the summary."""
     if _RATIO not in values:
         spread = {f"{name}_{word}": _percentile(values[name], share) for name in SPREAD for word, share in _WORDS}
-        return {"runs": sums["count"], "settled_share": sums["settled"] / sums["count"], **spread}
+        settled = None if sums["settled"] is None else sums["settled"] / sums["count"]
+        return {"runs": sums["count"], "settled_share": settled, **spread}
     ratios, sums = values[_RATIO], {**sums, "cells": sums["count"]}
     found = {name: sums[above] / sums[below] if sums[below] else None for name, (above, below) in _SHARES.items()}
     found |= {"cells": sums["cells"], "max_over_best_p95": _percentile(ratios, 0.95)}

@@ -5,7 +5,7 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple, TypeVar, cast
 
-from compare.running.systems import known_strategies
+from compare.running.systems import SYSTEMS, known_strategies
 from compare.sweeping.grid import MOST_MEMBERS, MOST_QUEUES, OPTIMUM, Kind, NamedEvent, Sweep
 from compare.sweeping.stories import OF_ALLOCATIONS, OF_SIMULATIONS, SHAPES
 from protocols.scenario.checks import check_versions, system_problem
@@ -223,13 +223,19 @@ def _variants(given: object, kind: Kind, path: Place) -> list[SystemPart]:
     systems = known_strategies()
     for part in parts:
         problem = system_problem(part.system, systems)
-        if not problem and kind == "allocations" and split_system(part.system)[0] == "kafka-zookeeper":
+        if not problem and kind == "allocations" and not _allocates(part.system):
             problem = f"{part.system} is only in simulations, expected a strategy of kafka or rocketmq"
         if not problem and kind == "allocations" and "+" in part.system:
             problem = f"{part.system}: that members are static shows in simulations only"
         if problem:
             raise PartError(path, problem)
     return parts
+
+
+def _allocates(name: str) -> bool:
+    """Whether there is a strategy of this name that answers by itself."""
+    system, strategy = split_system(name)
+    return system != "kafka-zookeeper" and strategy not in {record.name for record in SYSTEMS[system].without_owners}
 
 
 def _label(fields: Mapping[str, Any], system: object, settings: Mapping[str, object], several: bool) -> str:
@@ -240,13 +246,8 @@ def _label(fields: Mapping[str, Any], system: object, settings: Mapping[str, obj
 
 
 def _family(name: str) -> list[str]:
-    """The strategies for which a bare name stands."""
-    systems = known_strategies()
+    """The strategies for which a bare name stands; groups without owners are not among them, as in a scenario."""
+    if name != "all" and name not in SYSTEMS:
+        return [name]
     chosen = ("kafka", "rocketmq") if name == "all" else (name,)
-    found = []
-    for system in chosen:
-        if system not in systems:
-            found.append(system)
-            continue
-        found += [f"{system}:{strategy}" for strategy in systems[system].names]
-    return found
+    return [f"{system}:{strategy}" for system in chosen for strategy in SYSTEMS[system].strategies()]

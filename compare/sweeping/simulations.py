@@ -8,6 +8,7 @@ from functools import lru_cache
 
 from compare.documents.comparison import Record
 from compare.figures.metrics import COLUMNS, EVENT
+from compare.running.checks import shares
 from compare.running.phases import at_other_times, phases_of
 from compare.running.record import run_record
 from compare.running.run_variant import run_variant
@@ -66,6 +67,8 @@ def _figures(record: Record) -> Mapping[str, int | float | None]:
         values = [value for moment in record["after"][1:] if (value := figure(moment, path)) is not None]
         # Counts and queue-seconds add up; of a length of time the longest is told.
         found[metric.column] = (max(values) if metric.unit == "s" else sum(values)) if values else None
+    if not shares(record):
+        found["settled"] = None  # where nobody owns a queue, no ownership comes to rest
     # Whether it settled is a number, too.
     return {name: int(value) if isinstance(value, bool) else value for name, value in found.items()}
 

@@ -129,3 +129,14 @@ def test_every_event_runs(subtests: pytest.Subtests) -> None:
             row = run_row(sweep, sweep.cell(0), sweep.systems[1])
             assert row["settled"] == 1
             assert (row["event_moves"] is None) == (event == "none")
+
+
+def test_groups_without_owners_have_no_figures_of_ownership() -> None:
+    owned = "systems: [kafka:range, rocketmq:AVG, rocketmq:MACHINE_ROOM, rocketmq:CONFIG]"
+    sweep = read_text(SIMULATIONS.replace(owned, "systems: [kafka:share, rocketmq:POP]\nhandle: 20ms")).sweep
+    rows = [run_row(sweep, sweep.cell(0), part) for part in sweep.systems]
+    about_owners = ("settled", "event_settle_s", "event_moves", "unowned_queues", "max_over_mean")
+    for row in rows:
+        assert tuple(row) == FIGURES
+        assert 0.9 * (row["written"] or 0) < (row["handled"] or 0)
+        assert {row[name] for name in about_owners} == {None}

@@ -169,6 +169,16 @@ def test_the_costs_of_events_are_told_over_seeds(write: Callable[[str], str], tm
     assert crash["rocketmq:AVG", "crash"] < 5
 
 
+def test_where_nobody_owns_a_queue_nothing_is_said_of_owners(write: Callable[[str], str], tmp_path: Path) -> None:
+    grid = RUNS.replace("kafka:range, rocketmq:AVG", "kafka:share, rocketmq:POP").replace("0..2", "0")
+    code, told, _ = invoked(write(grid), "--out", str(tmp_path / "out"), "--format", "json", "--tasks", "1")
+    assert code == 0
+    for record in json.loads(told)["summary"]:
+        assert record["settled_share"] is record["event_settle_s_median"] is None
+        assert record["runs"] == 1
+        assert record["lag_peak_median"] > 0
+
+
 BLOCKED = """
 import sys
 sys.modules["pyspark"] = sys.modules["py4j"] = None
