@@ -11,6 +11,7 @@ What hurts in a run, as the document has it.
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from compare.documents.comparison import After, HarmRecord, ReasonRecord, Record
+from compare.formatting import many
 from compare.running.doings import Doings
 from compare.running.given_again import why_given_again, why_given_up
 from compare.running.outages import BrokersDown, what_ended
@@ -22,6 +23,7 @@ from compare.running.reason_kinds import (
     COMMITTED_PAST,
     DOWN,
     EXPECTED,
+    HELD,
     HOT_QUEUE,
     LATER,
     OVERLAPPING,
@@ -35,12 +37,12 @@ from compare.running.reason_kinds import (
     UNOWNED,
     WAITS,
 )
-from compare.running.reasons import Reason, Telling
+from compare.running.reasons import Reason, Telling, members_text
 from compare.running.repeated import why_repeated, why_two_owners
 from compare.running.run_variant import RunResult, records_per_second
 from compare.running.setting_values import most_given
 from compare.running.stalls import WhyStalled, event_before, pauses_of, stalls
-from compare.running.work import Passed, ReadQueue, broadcasting_reads, shared_reads, work_of
+from compare.running.work import Passed, ReadQueue, broadcasting_reads, hidden_of, shared_reads, work_of
 from protocols import Queue
 from protocols.engine.nodes import Time
 from protocols.facts import Ended, Position, Stage, TimedOut
@@ -174,7 +176,7 @@ def why_waiting(
     settled: bool,
 ) -> Iterator[Reason]:
     """Groups that get more than they can handle; queues that get more than their one reader can; else
-    unrest, or just that time was lost."""
+    records that members were given, unrest, or just that time was lost."""
     last, found = event_before(result.timeline, result.timeline.end), False
     capacity = records_per_second(result.variant, result.ending.members)
     at_first = records_per_second(result.variant, listed_members(result.variant.scenario))
@@ -204,7 +206,15 @@ def why_waiting(
                 text = f"{name} handles {possible:g}/s and gets {sum(comes):g}/s: it never catches up"
                 yield Reason(OVERLOAD, sum(comes), text=text, members=(name,), alike=key)
     if not found:
-        yield Reason(STALLED if settled else RESTLESS, waiting, last)
+        having = hidden_of(result.timeline, reads, production)
+        hidden = sum(having.values())
+        if hidden:
+            names = tuple(sorted(having))
+            given = "was given it" if hidden == 1 else f"{'was' if len(names) == 1 else 'were'} given them"
+            text = f"{many(hidden, 'record')} {'is' if hidden == 1 else 'are'} hidden, as {members_text(names)} {given}"
+            yield Reason(HELD, hidden, last, text, names, records=hidden)
+        if hidden < waiting:
+            yield Reason(STALLED if settled else RESTLESS, waiting - hidden, last)
 
 
 MOST_EXPLAINED = 200

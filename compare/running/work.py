@@ -131,6 +131,26 @@ def work_of(timeline: Timeline, reads: Sequence[ReadQueue], production: Mapping[
     return Work(written, handled, waiting, tuple(passed), refused)
 
 
+def hidden_of(
+    timeline: Timeline, reads: Sequence[ReadQueue], production: Mapping[Queue, ProductionHistory]
+) -> dict[str, int]:
+    """Member to the records of these that wait (`Work.waiting`) and that it was given last and has still."""
+    found: dict[str, int] = {}
+    for read in reads:
+        history = production.get(read.queue)
+        if history is None:
+            continue
+        start = history.end_offset(read.since)
+        due = history.end_offset(max(read.since, timeline.end - IN_HAND_MS))
+        done = _handled(timeline.reading.get((read.reader, read.queue), ()), history.since)
+        for given in timeline.given:
+            first, end = max(start, given.first), min(due, given.end)
+            if (given.group, given.queue, given.until) == (read.reader, read.queue, None) and first < end:
+                waiting = end - first - done.count(first, end)
+                found[given.member] = found.get(given.member, 0) + waiting
+    return {member: records for member, records in found.items() if records}
+
+
 def _handled(deliveries: Iterable[Delivery], since: Time) -> OffsetSet:
     """What was handled of a queue that began at ``since``: before, the offsets were those of other records."""
     offset_set = OffsetSet()

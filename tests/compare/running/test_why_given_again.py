@@ -38,6 +38,14 @@ POISON = {"at": "10s", "poison": "X-0"}
             "resets of offsets",
         ),
         (
+            "waiting",
+            "10ms",
+            {},
+            [{"at": "238s", "hang": "c1", "for": "60s"}, {"at": "238s", "hang": "c2", "for": "60s"}],
+            "2 records are hidden, as c1 and c2 were given them",
+            "defaultInvisibleTimeMills: 60s",
+        ),
+        (
             "skipped",
             "10ms",
             {"retryMaxTimes": 0},
