@@ -142,7 +142,8 @@ def _tell(
             out.observe(fact)
             run.clear()
 
-    for record in [handle.record for handle in handles]:
+    for handle in handles:
+        record = handle.record
         place = record.number, record.offset
         if place in state.hidden and request.in_order:  # given out again without a way over the retry topic
             _available(broker, state, place, out)
@@ -151,7 +152,7 @@ def _tell(
         if run and (run[-1].number, run[-1].offset + 1, run[-1].times) != (*place, record.times):
             given()
         run.append(record)
-        state.hide(place, request.member, until)
+        state.hide(place, request.member, handle.check_point)
     given()
 
 
@@ -186,7 +187,8 @@ def _is_there(broker: Broker, message: AckMessage | ChangeInvisibleDuration | Fo
 def _is_theirs(state: GivenOut, member: str, handle: Handle) -> bool:
     """Whether the member has the record still, by this handle."""
     hidden = state.hidden.get(_place(handle))
-    return hidden is not None and hidden.member == member and hidden.until == handle.visible_at
+    point = handle.check_point
+    return hidden is not None and hidden[:3] == (member, point.pop_time, point.invisible)
 
 
 def ack(broker: Broker, now: Time, sender: str, message: AckMessage, out: Outbox) -> None:
@@ -228,7 +230,7 @@ def change(broker: Broker, now: Time, sender: str, message: ChangeInvisibleDurat
     new = state.records.change(now, handle, message.invisible)
     if theirs:
         place = _place(message.handle)
-        state.hide(place, message.member, new.visible_at, given_back=message.gives_back)
+        state.hide(place, message.member, new.check_point, given_back=message.gives_back)
         queue = Queue(state.topic, broker.name, place[0])
         out.observe(Renewed(state.group, message.member, queue, place[1], place[1] + 1, new.visible_at))
     out.send(sender, Done(message.correlation, True, new))

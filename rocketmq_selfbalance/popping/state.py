@@ -8,7 +8,7 @@ from typing import NamedTuple, TypeAlias
 from protocols.engine.nodes import Time
 from protocols.node_state import Apart, NodeState
 from protocols.offsets import OffsetSet
-from rocketmq_selfbalance.pop import PopTopic
+from rocketmq_selfbalance.pop import CheckPoint, PopTopic
 from rocketmq_selfbalance.popping.messages import ReceiveMessage
 
 Place: TypeAlias = tuple[int, int]
@@ -25,11 +25,16 @@ class Waiting(NamedTuple):
 
 
 class Hidden(NamedTuple):
-    """Who has a record, until when; ``given_back``: whether its client is gone."""
+    """Who has a record, by which check point; ``given_back``: whether its client is gone."""
 
     member: str
-    until: Time
+    pop_time: Time
+    invisible: Time
     given_back: bool = False
+
+    @property
+    def until(self) -> Time:
+        return self.pop_time + self.invisible
 
 
 @dataclass(slots=True)
@@ -48,9 +53,9 @@ class GivenOut(NodeState):
     line: list[Waiting] = field(default_factory=list)
     asked: int = 0
 
-    def hide(self, place: Place, member: str, until: Time, *, given_back: bool = False) -> None:
-        self.hidden[place] = Hidden(member, until, given_back)
-        heappush(self.due, (until, place))
+    def hide(self, place: Place, member: str, point: CheckPoint, *, given_back: bool = False) -> None:
+        hidden = self.hidden[place] = Hidden(member, point.pop_time, point.invisible, given_back)
+        heappush(self.due, (hidden.until, place))
 
     def forget(self, number: int, first: int) -> None:
         """The records of a queue from this offset on begin anew: who had one has it no more."""
