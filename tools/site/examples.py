@@ -90,7 +90,7 @@ def sources(name: str) -> list[tuple[str, str]]:
         system, _, strategy = variant.part.system.partition(":")
         found.setdefault(_file(cluster_of(variant.part.system)), f"{system} cluster")
         for record in known_strategies()[system].records:
-            if record.name == strategy.partition("+")[0]:
+            if record.name == strategy.partition("+")[0] and record.implementation is not None:
                 found.setdefault(_file(record.implementation), strategy.partition("+")[0])
     return [(label, path) for path, label in found.items()]
 
