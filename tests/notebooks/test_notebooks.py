@@ -36,8 +36,8 @@ def _names(paths: list[Path]) -> list[str]:
     return [path.stem for path in paths]
 
 
-def test_there_are_nine_in_the_order_of_their_numbers() -> None:
-    assert [name.split("-")[0] for name in _names(ALL)] == [str(number) for number in range(1, 10)]
+def test_there_are_ten_in_the_order_of_their_numbers() -> None:
+    assert [name.split("-")[0] for name in _names(ALL)] == [str(number) for number in range(1, 11)]
 
 
 @pytest.mark.parametrize("path", [path for path in ALL if path.stem != SPARK], ids=lambda path: path.stem)

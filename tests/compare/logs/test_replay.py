@@ -56,13 +56,14 @@ def test_a_storm_ends_with_a_longer_interval(tmp_path: Path) -> None:
     """11 rebalances: one start, five batches of 9 s where 6 s are allowed, five times back again. The consumer protocol
     does not help: a member that is too slow leaves there, too, as in the recording of one."""
     found = rebalances("rebalance-storm-41", tmp_path)
-    assert found == {"as it was": 11, "a longer interval": 1, "static members": 1, "the consumer protocol": 12}
+    assert found == {"as it was": 11, "a longer interval": 1, "static members": 1, "the consumer protocol": 11}
 
 
 def test_slow_batches_of_the_consumer_protocol_end_with_a_longer_interval(tmp_path: Path) -> None:
     """Seven epochs: three members that join within 0.6 s, and two batches of 10 s where 6 s are allowed. The
-    simulation does not count epochs that were overtaken before their assignment was taken up."""
-    assert rebalances("kip848-poll-41-debug", tmp_path) == {"as it was": 5, "a longer interval": 2, "static members": 2}
+    simulation does not count epochs that were overtaken before their assignment was taken up, and a member whose batch
+    ends before its next heartbeat after the limit stays: when heartbeats come is not in the logs."""
+    assert rebalances("kip848-poll-41-debug", tmp_path) == {"as it was": 3, "a longer interval": 2, "static members": 2}
     text = (tmp_path / "night.yaml").read_text(encoding="utf-8")
     assert "system: kafka:uniform," in text
     assert "system: kafka:range" not in text

@@ -174,7 +174,7 @@ def test_produced_records_come_without_a_producer() -> None:
 
 def test_consumers_of_another_group_and_in_kafka_are_refused() -> None:
     mq = _group().rocketmq_v5()
-    configuration = mq.ClientConfiguration("", mq.Credentials())
+    configuration = mq.ClientConfiguration("127.0.0.1:8081", mq.Credentials())
     with pytest.raises(UserError, match="make the test's group with name='other'"):
         mq.SimpleConsumer(configuration, "other")
     with pytest.raises(UserError, match="has no POP"):
@@ -182,12 +182,14 @@ def test_consumers_of_another_group_and_in_kafka_are_refused() -> None:
 
 
 def test_doubles_stand_where_a_program_imports_the_package() -> None:
-    group = _group()
+    group, before = _group(), set(sys.modules)
     with group.rocketmq_v5().installed() as clients:
         from rocketmq import ConsumeResult, SimpleConsumer  # type: ignore[import-not-found]
 
         assert SimpleConsumer is clients.SimpleConsumer
         assert ConsumeResult is clients.ConsumeResult
     assert not [
-        name for name, module in sys.modules.items() if name.startswith("rocketmq.") and type(module) is ModuleType
+        name
+        for name, module in sys.modules.items()
+        if name.startswith("rocketmq.") and name not in before and type(module) is ModuleType
     ]
