@@ -37,7 +37,7 @@ LAYOUTS: Mapping[type[object], Layout] = {
         103,
         "brokerName brokerAddr clusterName haServerAddr brokerId heartbeatTimeoutMillis enableActingMaster compressed"
         " bodyCrc32",
-        f"{_TOPIC}.topicName {_TOPIC}.readQueueNums {_TOPIC}.writeQueueNums {_TOPIC}.perm"
+        f"{_TOPIC}.topicName {_TOPIC}.readQueueNums {_TOPIC}.writeQueueNums {_TOPIC}.perm {_TOPIC}.attributes"
         " topicConfigSerializeWrapper.dataVersion.stateVersion topicConfigSerializeWrapper.dataVersion.timestamp"
         " topicConfigSerializeWrapper.dataVersion.counter filterServerList",
     ),
@@ -241,6 +241,7 @@ PARTS: Mapping[type[object], tuple[tuple[type[object], ...], Mapping[str, str]]]
             "read": f"body:{_TOPIC}.readQueueNums",
             "write": f"body:{_TOPIC}.writeQueueNums",
             "perm": f"body:{_TOPIC}.perm",
+            "kind": f"body:{_TOPIC}.attributes",
         },
     ),
     nameserver.DataVersion: (

@@ -184,7 +184,7 @@ def test_what_is_too_long_is_refused_before_it_is_read(caplog: pytest.LogCapture
 def test_a_long_batch_is_written_piece_by_piece_and_what_comes_meanwhile_follows_it() -> None:
     """Its records stand together; whoever asks something else, or writes to another topic, is answered before it is
     whole."""
-    count = 30_000
+    count = 150_000
     one = (4 * 5 + 1 + 2).to_bytes(4) + bytes(12) + (1).to_bytes(4) + b"x" + bytes(2)
     fields = {"a": "p", "b": "orders", "c": "TBW102", "d": "4", "e": "0", "f": "0", "g": "5", "h": "0", "m": "true"}
 
