@@ -19,7 +19,7 @@ from rocketmq_selfbalance.wire.served import WireSettings
 _LENGTH = _WORD = 4
 _HEADER = 256 * 1024
 """Bytes of a header: a record's properties, of which a broker takes 32 KiB, and some more."""
-_SERVED = "RocketMQ's remoting protocol is served, in plain text only; gRPC clients need a proxy, which is not served"
+_SERVED = "RocketMQ's remoting protocol is served, in plain text only; clients of the 5.x line (gRPC) go to the proxy"
 
 
 class _Pending(NamedTuple):
