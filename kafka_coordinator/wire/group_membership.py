@@ -10,6 +10,7 @@ from kio.static.protocol import Entity
 from kafka_coordinator.assignors.inputs import Partition
 from kafka_coordinator.coordinator.consumer_groups.subscribed import hash_names
 from kafka_coordinator.coordinator.refusals import sync_refused
+from kafka_coordinator.coordinator.share_groups.messages import ShareGroupHeartbeatAnswer
 from kafka_coordinator.errors import INCONSISTENT_GROUP_PROTOCOL, NONE
 from kafka_coordinator.messages import (
     CONSUMER_PROTOCOL_TYPE,
@@ -236,6 +237,13 @@ def _write_consumer_heartbeat(
     (answer,) = answers
     if answer.member_id:
         asked.names.given(body.group_id, asked.connection, answer.member_id)
+    return heartbeat_answer(kind, answer, asked.state)
+
+
+def heartbeat_answer(
+    kind: Kind, answer: ConsumerGroupHeartbeatAnswer | ShareGroupHeartbeatAnswer, state: BrokerState
+) -> Entity:
+    """The answer to a heartbeat of the consumer protocol, or of a share group, which has the same fields."""
     return make(
         kind,
         throttle_time=NO_THROTTLE,
@@ -244,7 +252,7 @@ def _write_consumer_heartbeat(
         member_id=answer.member_id,
         member_epoch=answer.member_epoch,
         heartbeat_interval=timedelta(milliseconds=answer.heartbeat_interval_ms),
-        assignment=None if answer.assignment is None else assigned(kind, answer.assignment, asked.state),
+        assignment=None if answer.assignment is None else assigned(kind, answer.assignment, state),
     )
 
 

@@ -1,7 +1,6 @@
 """Requests about share groups on the wire: heartbeats of their members, and what administrators ask and change."""
 
 from collections.abc import Mapping, Sequence
-from datetime import timedelta
 from typing import TYPE_CHECKING, Final
 
 from kio.static.protocol import Entity
@@ -20,7 +19,7 @@ from kafka_coordinator.coordinator.share_groups.messages import (
 from kafka_coordinator.errors import NONE
 from kafka_coordinator.share.persister import NO_OFFSET, Kept
 from kafka_coordinator.wire.entities import Kind, code, make, part, response
-from kafka_coordinator.wire.group_membership import assigned
+from kafka_coordinator.wire.group_membership import heartbeat_answer
 from kafka_coordinator.wire.group_views import described_group, host_of, named_partitions, own_client_id
 from kafka_coordinator.wire.opaque import by_topic
 from kafka_coordinator.wire.requests import Answer, DescribeShareGroupOffsets
@@ -58,16 +57,7 @@ def _write_heartbeat(
     kind: Kind, body: "ShareGroupHeartbeatRequest", asked: Asked, answers: Sequence[ShareGroupHeartbeatAnswer]
 ) -> Entity:
     (answer,) = answers
-    return make(
-        kind,
-        throttle_time=NO_THROTTLE,
-        error_code=code(answer.error),
-        error_message=answer.error_message,
-        member_id=answer.member_id,
-        member_epoch=answer.member_epoch,
-        heartbeat_interval=timedelta(milliseconds=answer.heartbeat_interval_ms),
-        assignment=None if answer.assignment is None else assigned(kind, answer.assignment, asked.state),
-    )
+    return heartbeat_answer(kind, answer, asked.state)
 
 
 def _read_describe(body: "ShareGroupDescribeRequest", asked: Asked) -> Sequence[Message]:

@@ -22,6 +22,7 @@ from rocketmq_selfbalance.popping.messages import (
     ChangeInvisibleDuration,
     Done,
     ForwardToDeadLetterQueue,
+    OfRecord,
     Received,
     ReceiveMessage,
 )
@@ -177,7 +178,7 @@ def _place(handle: Handle) -> Place:
     return handle.record.number, handle.record.offset
 
 
-def _is_there(broker: Broker, message: AckMessage | ChangeInvisibleDuration | ForwardToDeadLetterQueue) -> bool:
+def _is_there(broker: Broker, message: OfRecord) -> bool:
     """Whether the broker has the record's queue still."""
     config = broker.disk.topics.configs.get(message.topic)
     of_retry = message.handle.check_point.of_retry_topic
@@ -191,14 +192,33 @@ def _is_theirs(state: GivenOut, member: str, handle: Handle) -> bool:
     return hidden is not None and hidden[:3] == (member, point.pop_time, point.invisible)
 
 
-def ack(broker: Broker, now: Time, sender: str, message: AckMessage, out: Outbox) -> None:
-    """The record is done."""
+def _asked(broker: Broker, now: Time, sender: str, message: OfRecord, out: Outbox) -> GivenOut | None:
+    """What the record's group was given, as it is now; None where the queue is gone, which is answered."""
     if not _is_there(broker, message):
         out.send(sender, Done(message.correlation, False))
-        return
+        return None
     state = given_out(broker, now, message.topic, message.group)
     _catch_up(broker, now, state, out)
-    ok = _end(broker, state, message, "acknowledged", out)
+    return state
+
+
+def ack(broker: Broker, now: Time, sender: str, message: AckMessage, out: Outbox) -> None:
+    """The record is done."""
+    _finish(broker, now, sender, message, "acknowledged", out)
+
+
+def bury(broker: Broker, now: Time, sender: str, message: ForwardToDeadLetterQueue, out: Outbox) -> None:
+    """The record goes to the dead letters, which nobody of the scenario reads, and is done."""
+    _finish(broker, now, sender, message, "dead letter", out)
+
+
+def _finish(
+    broker: Broker, now: Time, sender: str, message: AckMessage | ForwardToDeadLetterQueue, how: End, out: Outbox
+) -> None:
+    state = _asked(broker, now, sender, message, out)
+    if state is None:
+        return
+    ok = _end(broker, state, message, how, out)
     out.send(sender, Done(message.correlation, ok))
     _wake_all(broker, now, state, out)
     _set_timers(broker, now, state, out)
@@ -220,11 +240,9 @@ def _end(
 
 def change(broker: Broker, now: Time, sender: str, message: ChangeInvisibleDuration, out: Outbox) -> None:
     """The record is invisible for another time from now on."""
-    if not _is_there(broker, message):
-        out.send(sender, Done(message.correlation, False))
+    state = _asked(broker, now, sender, message, out)
+    if state is None:
         return
-    state = given_out(broker, now, message.topic, message.group)
-    _catch_up(broker, now, state, out)
     theirs = _is_theirs(state, message.member, message.handle)
     handle = _not_counted(message.handle) if message.suspends else message.handle
     new = state.records.change(now, handle, message.invisible)
@@ -243,19 +261,6 @@ def _not_counted(handle: Handle) -> Handle:
     records = list(point.records)
     records[handle.position] = record._replace(times=record.times - 1)
     return handle._replace(check_point=point._replace(records=tuple(records)))
-
-
-def bury(broker: Broker, now: Time, sender: str, message: ForwardToDeadLetterQueue, out: Outbox) -> None:
-    """The record goes to the dead letters, which nobody of the scenario reads, and is done."""
-    if not _is_there(broker, message):
-        out.send(sender, Done(message.correlation, False))
-        return
-    state = given_out(broker, now, message.topic, message.group)
-    _catch_up(broker, now, state, out)
-    ok = _end(broker, state, message, "dead letter", out)
-    out.send(sender, Done(message.correlation, ok))
-    _wake_all(broker, now, state, out)
-    _set_timers(broker, now, state, out)
 
 
 # Requests that wait, records that come.

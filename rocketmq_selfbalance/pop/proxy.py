@@ -4,6 +4,7 @@ from typing import Final, NamedTuple
 
 from protocols.engine.nodes import Message, Outbox, Time, TimerName
 from protocols.node_state import NodeState
+from rocketmq_selfbalance.pop.renewing import RETRY_DELAYS_S
 
 
 class WakeAt(NamedTuple):
@@ -49,9 +50,6 @@ MOST_AT_ONCE: Final = 32
 """``grpcClientConsumerLongPollingBatchSize``: a request for more gets so many at most."""
 RETRY_MAX_TIMES: Final = 16
 """``retryMaxTimes`` of a group: so often a record comes again, then it goes to the dead letters."""
-RETRY_DELAYS_S: Final = (1, 5, 10, 30, 60, 120, 180, 240, 300, 360, 420, 480, 540, 600, 1200, 1800, 3600, 7200)
-"""``CustomizedRetryPolicy``: for how long a push consumer makes a record invisible that it could not handle, by the
-number of the attempt."""
 
 
 def polling_time(wanted: Time) -> Time:

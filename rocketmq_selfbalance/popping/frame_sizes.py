@@ -12,7 +12,8 @@ from typing import Any, Final
 from protocols.engine.nodes import Message, Time
 from rocketmq_selfbalance.pop import Handle
 from rocketmq_selfbalance.popping import messages
-from rocketmq_selfbalance.popping.proxy import PROXY, OfMember
+from rocketmq_selfbalance.popping.messages import OfRecord
+from rocketmq_selfbalance.popping.proxy import PROXY
 from rocketmq_selfbalance.proxy import protobuf, requests
 from rocketmq_selfbalance.proxy.definitions import OK, Assignment, Broker, Duration, MessageQueue, Permission, Resource
 from rocketmq_selfbalance.remoting import RESPONSE, Frame, encode
@@ -77,7 +78,7 @@ _ACKED: Final = _grpc(requests.AckMessageResponse(OK, (requests.AckMessageResult
 _CHANGED: Final = _grpc(requests.ChangeInvisibleDurationResponse(OK, "0" * 48))
 
 
-def _request(told: OfMember, client: str) -> int:
+def _request(told: OfRecord, client: str) -> int:
     letters, code = handle_length(told.broker, told.handle), _CODES[type(told)]
     invisible: Time = told.invisible if isinstance(told, messages.ChangeInvisibleDuration) else 0.0
     seconds = int(invisible / 1000)

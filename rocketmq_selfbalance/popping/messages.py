@@ -2,7 +2,7 @@
 of its own (spec pop 5). Times are milliseconds; ``invisible`` and ``polling`` last so long; ``member`` is the client's
 name in the scenario."""
 
-from typing import NamedTuple
+from typing import NamedTuple, TypeAlias
 
 from protocols.engine.nodes import Time
 from rocketmq_selfbalance.pop import Handle
@@ -98,6 +98,10 @@ class ForwardToDeadLetterQueue(NamedTuple):
     topic: str
     broker: str
     handle: Handle
+
+
+OfRecord: TypeAlias = AckMessage | ChangeInvisibleDuration | ForwardToDeadLetterQueue
+"""A request about one record that was given out."""
 
 
 class Done(NamedTuple):

@@ -16,7 +16,8 @@ from protocols.node_state import Apart, NodeState
 from rocketmq_selfbalance.codes import SUCCESS
 from rocketmq_selfbalance.messages.nameserver import GetRouteInfo, Route, RouteInfoAnswer
 from rocketmq_selfbalance.messages.requests import Answer
-from rocketmq_selfbalance.pop import Handle, retry_delay
+from rocketmq_selfbalance.pop import Handle
+from rocketmq_selfbalance.pop.renewing import renewal
 from rocketmq_selfbalance.popping.messages import (
     AckMessage,
     Assignment,
@@ -25,28 +26,20 @@ from rocketmq_selfbalance.popping.messages import (
     Done,
     ForwardToDeadLetterQueue,
     NotifyClientTermination,
+    OfRecord,
     QueryAssignment,
     Received,
     ReceiveMessage,
 )
 from rocketmq_selfbalance.popping.settings import PopSettings
+from rocketmq_selfbalance.proxy.settings import ProxySettings
 
 PROXY: Final = "proxy"
 """Name of its node."""
 
 RENEW, SCAN, ROUTES = "renew", "scan", "routes"
-_RENEW_EVERY_MS: Final = 5_000.0
-_RENEW_AHEAD_MS: Final = 10_000.0
-_RENEWALS_MS: Final = tuple(minutes * 60_000.0 for minutes in (1, 3, 5, 10, 30, 60))
-_RENEW_MOST_MS: Final = 3 * 3_600_000.0
-_CLEAR_INVISIBLE_MS: Final = 1_000.0
-"""What is given back is invisible for so long."""
-_MOST_FAILURES: Final = 3
-_REQUEST_TIMEOUT_MS: Final = 3_000.0
-_SCAN_EVERY_MS: Final = 10_000.0
-_ROUTES_EVERY_MS: Final = 20_000.0
-
-OfMember: TypeAlias = AckMessage | ChangeInvisibleDuration | ForwardToDeadLetterQueue
+_RULES: Final = ProxySettings()
+"""Times that the variant's settings do not change."""
 
 Place: TypeAlias = tuple[str, str, int, int]
 """Topic, broker, number of the queue, and offset, that a record had at first."""
@@ -59,7 +52,7 @@ class Asked(NamedTuple):
     client: str
     number: int
     broker: str
-    request: ReceiveMessage | OfMember
+    request: ReceiveMessage | OfRecord
     until: Time = inf
     renews: str = ""
 
@@ -106,9 +99,9 @@ class ProxyNode(NodeState):
     correlation: int = 0
 
     def start(self, now: Time, out: Outbox) -> None:
-        out.set_timer(RENEW, now + _RENEW_EVERY_MS)
-        out.set_timer(SCAN, now + _SCAN_EVERY_MS)
-        out.set_timer(ROUTES, now + _ROUTES_EVERY_MS)
+        out.set_timer(RENEW, now + _RULES.renew_scan_ms)
+        out.set_timer(SCAN, now + _RULES.channel_scan_ms)
+        out.set_timer(ROUTES, now + _RULES.route_refresh_ms)
 
     def receive(self, now: Time, sender: str, message: Message, out: Outbox) -> None:
         _HANDLERS[type(message)](self, now, sender, message, out)
@@ -116,17 +109,17 @@ class ProxyNode(NodeState):
     def timeout(self, now: Time, timer: TimerName, out: Outbox) -> None:
         if timer == RENEW:
             self._renew(now, out)
-            out.set_timer(RENEW, now + _RENEW_EVERY_MS)
+            out.set_timer(RENEW, now + _RULES.renew_scan_ms)
         elif timer == SCAN:
             for name in [
                 name for name, client in self.clients.items() if now - client.heard > self.settings.channel_expired_ms
             ]:
                 self._drop(name, out)
-            out.set_timer(SCAN, now + _SCAN_EVERY_MS)
+            out.set_timer(SCAN, now + _RULES.channel_scan_ms)
         else:
             for topic in self.routes:
                 self._look_up(topic, out)
-            out.set_timer(ROUTES, now + _ROUTES_EVERY_MS)
+            out.set_timer(ROUTES, now + _RULES.route_refresh_ms)
 
     def connected(self, now: Time, peer: str, out: Outbox) -> None:
         """Nothing waits for a connection."""
@@ -192,9 +185,9 @@ class ProxyNode(NodeState):
         if self.ids.get(sender) not in self.clients:
             out.send(sender, Received(message.correlation, False))
         else:
-            self._ask(sender, message, out, until=now + message.polling + _REQUEST_TIMEOUT_MS)
+            self._ask(sender, message, out, until=now + message.polling + _RULES.request_timeout_ms)
 
-    def _of_member(self, now: Time, sender: str, message: OfMember, out: Outbox) -> None:
+    def _of_member(self, now: Time, sender: str, message: OfRecord, out: Outbox) -> None:
         """The client names the handle that it got first; the newest one counts."""
         kept = self.kept.get(self.ids.get(sender, ""), {}).pop(_place(message), None)
         handle = message.handle if kept is None else kept.handle
@@ -204,7 +197,7 @@ class ProxyNode(NodeState):
             self._ask(sender, message._replace(handle=handle), out)
 
     def _ask(
-        self, client: str, request: ReceiveMessage | OfMember, out: Outbox, *, until: Time = inf, renews: str = ""
+        self, client: str, request: ReceiveMessage | OfRecord, out: Outbox, *, until: Time = inf, renews: str = ""
     ) -> None:
         """The broker is asked under a number of the proxy's own."""
         self.correlation += 1
@@ -262,11 +255,11 @@ class ProxyNode(NodeState):
         elif isinstance(asked.request, ChangeInvisibleDuration):
             self._not_renewed(self.kept.get(asked.renews, {}), asked.request)
 
-    def _not_renewed(self, kept: dict[Place, Kept], request: OfMember) -> None:
+    def _not_renewed(self, kept: dict[Place, Kept], request: OfRecord) -> None:
         found = kept.get(_place(request))
         if found is not None:
             found.busy, found.failures = False, found.failures + 1
-            if found.failures >= _MOST_FAILURES:
+            if found.failures >= _RULES.renew_most_failures:
                 del kept[_place(request)]
 
     # What the proxy keeps invisible.
@@ -275,19 +268,19 @@ class ProxyNode(NodeState):
         for name, kept in self.kept.items():
             client = self.clients[name]
             for place, record in list(kept.items()):
-                if record.busy or record.handle.visible_at - now >= _RENEW_AHEAD_MS:
+                left = record.handle.visible_at - now
+                if record.busy or left >= _RULES.renew_ahead_ms:
                     continue
-                if record.handle.visible_at <= now:
+                age, times = now - record.delivered, record.handle.record.times
+                invisible, ends = renewal(left, age, _RULES.renew_most_ms, record.renewals, times)
+                if ends:
                     del kept[place]
-                    continue
-                if now - record.delivered >= _RENEW_MOST_MS:
-                    del kept[place]
-                    invisible = retry_delay(record.handle.record.times + 3)
                 else:
                     record.busy = True
-                    invisible = _RENEWALS_MS[min(record.renewals, len(_RENEWALS_MS) - 1)]
-                whose = client.group, client.member, place[0], place[1]
-                self._ask("", ChangeInvisibleDuration(0, *whose, record.handle, invisible), out, renews=name)
+                if invisible is not None:
+                    whose = client.group, client.member, place[0], place[1]
+                    change = ChangeInvisibleDuration(0, *whose, record.handle, float(invisible))
+                    self._ask("", change, out, renews=name)
 
     def _drop(self, name: str, out: Outbox) -> None:
         """The client is gone: what is renewed for it can be had again soon."""
@@ -299,11 +292,11 @@ class ProxyNode(NodeState):
     def _give_back(
         self, whose: tuple[str, str, str, str], handle: Handle, out: Outbox, *, suspends: bool = False
     ) -> None:
-        change = ChangeInvisibleDuration(0, *whose, handle, _CLEAR_INVISIBLE_MS, True, suspends)
+        change = ChangeInvisibleDuration(0, *whose, handle, _RULES.clear_invisible_ms, True, suspends)
         self._ask("", change, out)
 
 
-def _place(message: OfMember) -> Place:
+def _place(message: OfRecord) -> Place:
     record = message.handle.record
     return message.topic, message.broker, record.number, record.offset
 

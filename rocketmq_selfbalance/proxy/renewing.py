@@ -6,12 +6,8 @@ from functools import partial
 from protocols.engine.nodes import Message, Outbox, Time
 from rocketmq_selfbalance.codes import SUCCESS
 from rocketmq_selfbalance.messages.popping import Changed, ChangeInvisible, Handle
-from rocketmq_selfbalance.proxy.settings import RETRY_DELAYS_S
+from rocketmq_selfbalance.pop.renewing import renewal
 from rocketmq_selfbalance.proxy.state import Kept, Proxy, Renewed
-
-_MINUTE = 60_000
-RENEWALS_MS = tuple(minutes * _MINUTE for minutes in (1, 3, 5, 10, 30, 60))
-"""``RenewStrategyPolicy``: for how long the first, second, ... renewal makes a message invisible."""
 
 
 def keep(proxy: Proxy, now: Time, kept: Kept, topic: str, handle: Handle, attempt: int) -> None:
@@ -30,18 +26,17 @@ def renew(proxy: Proxy, now: Time, out: Outbox) -> None:
     """Change what is visible soon."""
     settings, wall = proxy.settings, proxy.wall(now)
     for kept, each in list(proxy.renewed.items()):
-        if each.busy or each.handle.visible_at - wall >= settings.renew_ahead_ms:
+        left = each.handle.visible_at - wall
+        if each.busy or left >= settings.renew_ahead_ms:
             continue
-        if now - each.delivered >= settings.renew_most_ms:
-            delay = RETRY_DELAYS_S[min(each.attempt + 1, len(RETRY_DELAYS_S) - 1)] * 1000  # reconsumeTimes + 2
+        age = now - each.delivered
+        invisible, ends = renewal(left, age, settings.renew_most_ms, each.renewals, each.attempt - 1)
+        if ends:
             del proxy.renewed[kept]
-        elif each.handle.visible_at <= wall:
-            del proxy.renewed[kept]
-            continue
         else:
-            delay = RENEWALS_MS[min(each.renewals, len(RENEWALS_MS) - 1)]
             each.busy = True
-        _change(proxy, kept, each, delay, out)
+        if invisible is not None:
+            _change(proxy, kept, each, invisible, out)
 
 
 def _change(proxy: Proxy, kept: Kept, each: Renewed, invisible: int, out: Outbox) -> None:

@@ -6,10 +6,6 @@ from dataclasses import dataclass
 from protocols.engine.nodes import Time
 from protocols.load import changed
 
-RETRY_DELAYS_S = (1, 5, 10, 30, 60, 120, 180, 240, 300, 360, 420, 480, 540, 600, 1200, 1800, 3600, 7200)
-"""``CustomizedRetryPolicy``: seconds that a record is invisible which its consumer could not handle, by the number of
-the attempt."""
-
 
 @dataclass(frozen=True, slots=True)
 class ProxySettings:

@@ -5,6 +5,7 @@ from collections.abc import Iterable
 
 from protocols.engine.nodes import Outbox, Time
 from rocketmq_selfbalance.messages.membership import SubscriptionGroup
+from rocketmq_selfbalance.pop.renewing import RETRY_DELAYS_S
 from rocketmq_selfbalance.proxy import checks, renewing
 from rocketmq_selfbalance.proxy.calls import Call, StreamRefused, Telemetry, Told
 from rocketmq_selfbalance.proxy.checks import RefusedError
@@ -21,7 +22,7 @@ from rocketmq_selfbalance.proxy.definitions import (
     duration,
 )
 from rocketmq_selfbalance.proxy.requests import NotifyClientTerminationRequest, StatusResponse, TelemetryCommand
-from rocketmq_selfbalance.proxy.settings import RETRY_DELAYS_S, ProxySettings
+from rocketmq_selfbalance.proxy.settings import ProxySettings
 from rocketmq_selfbalance.proxy.state import Client, Proxy
 
 _PRODUCERS = RetryPolicy(3, ExponentialBackoff(duration(10), duration(1_000), 2.0))
