@@ -5,15 +5,12 @@ Each member is a process of its own, as these clients are. Settings: those of br
 `rocketmq_selfbalance.popping.settings`.
 """
 
-from collections.abc import Iterable
+from collections.abc import Mapping
 from functools import partial
 from typing import Final
 
-from protocols.engine.nodes import Message
 from protocols.engine.simulation import Simulation
 from protocols.errors import UserError
-from protocols.java import Queue
-from protocols.load import PoisonRecord, with_poison
 from protocols.scenario import events
 from protocols.scenario.events import Event, Join, Restart
 from protocols.scenario.events.members import started_as
@@ -23,30 +20,25 @@ from protocols.scenario.model import Scenario, SystemPart
 from protocols.scenario.scaling import Backlog
 from protocols.scenario.topology import MemberKey, Topology, listed_members
 from protocols.scenario.world import Own, apply_event, end_process, start_later
-from protocols.timeline import reads_in
 from rocketmq_selfbalance import nameserver
-from rocketmq_selfbalance.broker import Broker
 from rocketmq_selfbalance.broker import state as of_broker
 from rocketmq_selfbalance.catalogue import POP
 from rocketmq_selfbalance.client import commands
 from rocketmq_selfbalance.cluster.outages import NAME_SERVER
+from rocketmq_selfbalance.cluster.scenario_cluster import LOOK_AGAIN_MS, OWN, ScenarioCluster
 from rocketmq_selfbalance.cluster.servers import VERSION, Servers, configuration
 from rocketmq_selfbalance.popping.consumer import PopConfig, PushConsumer
 from rocketmq_selfbalance.popping.proxy import PROXY, ProxyNode
 from rocketmq_selfbalance.popping.settings import NAMES, OF_MEMBERS, PopSettings, with_settings
 from rocketmq_selfbalance.versions import DEFAULT, VERSIONS
 
-LOOK_AGAIN_MS: Final = 5.0
-"""A member that restarts properly is looked at so often until it has closed."""
-
 _OF_SERVERS: Final = frozenset((*of_broker.REAL_NAMES, *nameserver.REAL_NAMES, VERSION))
 
 
-class PopCluster:
+class PopCluster(ScenarioCluster):
     """See `protocols.scenario.cluster_states.Cluster`. Raises `UserError` for what POP does not have."""
 
     def __init__(self, scenario: Scenario, system: SystemPart, simulation: Simulation) -> None:
-        self.scenario, self.simulation = scenario, simulation
         where = system.label or system.system
         version = VERSIONS.named(scenario.versions.get("rocketmq", DEFAULT.name), "versions: rocketmq")
         given = system.settings
@@ -56,10 +48,9 @@ class PopCluster:
             raise UserError(f"{where}: {unknown!r} is no setting of rocketmq:{POP}, expected one of {expected}")
         self.settings = with_settings(PopSettings(), {name: given[name] for name in given if name in NAMES}, where)
         of_servers = {name: given[name] for name in given if name in _OF_SERVERS}
-        self.servers = Servers(scenario, configuration(of_servers, where, version.name), simulation)
-        self.topology = Topology.of(scenario, one_node_per_member=True)
+        servers = Servers(scenario, configuration(of_servers, where, version.name), simulation)
+        super().__init__(scenario, simulation, Topology.of(scenario, one_node_per_member=True), servers)
         self.parts = listed_members(scenario)
-        self._poison: dict[Queue, tuple[PoisonRecord, ...]] = {}
         now = dict(self.parts)
         for key, part in self.parts.items():
             self._config(key, part)
@@ -82,11 +73,6 @@ class PopCluster:
     def fast_forward(self) -> None:
         """Nothing is skipped: every record is a request."""
 
-    def learn(self, scenario: Scenario) -> None:
-        """The scenario has gone on: it has events that were not known before."""
-        self.scenario = scenario
-        self.topology.learn(scenario)
-
     def registered(self, group: str) -> frozenset[str]:
         """The nodes of the clients that the proxy counts in the group; brokers count nobody."""
         process = self.simulation.processes.get(PROXY)
@@ -96,26 +82,8 @@ class PopCluster:
 
     def backlog(self, group: str) -> Backlog | None:
         """Records that were not given out yet, of the masters that run."""
-        read, now = reads_in(self.scenario), self.simulation.now
-        waiting: list[int] = []
-        masters = [self.broker(name) for name in self.servers.replicas.masters]
-        for broker in (master for master in masters if master is not None):
-            for topic, config in broker.disk.topics.configs.items():
-                for number in range(config.read) if read(group, topic) else ():
-                    end = broker.disk.store.max_offset(topic, number, now)
-                    waiting.append(end - max(0, broker.offsets.query(group, topic, number)))
+        waiting = [end - max(0, offset) for end, offset in self._progress(group)]
         return Backlog(sum(waiting), len(waiting))
-
-    def finish(self) -> None:
-        """Nothing is left to report: every fact was observed when it happened."""
-
-    def produce(self, topics: Iterable[str], per_second: float) -> None:
-        """From now on producers write so many records per second to each queue of these topics."""
-        self.servers.produce(topics, per_second)
-
-    def broker(self, name: str) -> Broker | None:
-        """The broker of this name; None where it does not run. Not to be changed."""
-        return self.servers.broker(name)
 
     # Members.
 
@@ -140,6 +108,18 @@ class PopCluster:
         found = None if process is None else process.node
         return found if isinstance(found, PushConsumer) and not found.is_over else None
 
+    @property
+    def _parts(self) -> Mapping[MemberKey, MemberPart]:
+        return self.parts
+
+    def _runs(self, node: str) -> bool:
+        return self.member(node) is not None
+
+    def _resubscribe(self, key: MemberKey, topics: tuple[str, ...]) -> tuple[str, ...]:
+        before = self.parts[key].subscribe
+        self.parts[key] = self.parts[key].model_copy(update={"subscribe": topics, "pattern": None})
+        return before
+
     def _start_member(self, key: MemberKey) -> None:
         node = self.topology.node[key]
         if self.member(node) is not None:
@@ -147,11 +127,6 @@ class PopCluster:
         if self.simulation.is_running(node):
             self.simulation.end(node)
         self.simulation.start(node, PushConsumer(self._config(key, self.parts[key])))
-
-    def _tell(self, key: MemberKey, command: Message) -> None:
-        node = self.topology.node[key]
-        if self.member(node) is not None:
-            self.simulation.command(node, command)
 
     def _join(self, event: events.Join) -> None:
         key = self.topology.key(event.group, event.join)
@@ -183,73 +158,11 @@ class PopCluster:
             again = partial(self._start_when_over, key, process)
             self.simulation.at(self.simulation.now + LOOK_AGAIN_MS, again)
 
-    def _stop_polling(self, event: events.StopPolling) -> None:
-        key = self.topology.key(event.group, event.stop_polling)
-        if self.member(self.topology.node[key]) is not None:
-            self._tell(key, commands.StopPolling(key.group))
-            self._later(key, event.for_, commands.GoOn(key.group), f"{event.stop_polling} goes on")
-
-    def _slow(self, event: events.Slow) -> None:
-        for member, takes in event.slow.items():
-            key = self.topology.key(event.group, member)
-            if self.member(self.topology.node[key]) is not None:
-                self._tell(key, commands.TakeFor(key.group, takes))
-                again = commands.TakeFor(key.group, self.parts[key].handle)
-                self._later(key, event.for_, again, f"{member} takes its own time again")
-
-    def _later(self, key: MemberKey, after: float, command: Message, label: str) -> None:
-        """The command is for this process alone, and for none that was started since."""
-        process = self.simulation.processes[self.topology.node[key]]
-
-        def tell() -> None:
-            if self.simulation.processes.get(self.topology.node[key]) is process:
-                self._tell(key, command)
-
-        self.simulation.at(self.simulation.now + after, tell, label)
-
-    def _subscribe(self, event: events.Subscribe) -> None:
-        for member, topics in event.subscribe.items():
-            key = self.topology.key(event.group, member)
-            before = self.parts[key].subscribe
-            self.parts[key] = self.parts[key].model_copy(update={"subscribe": topics, "pattern": None})
-            for topic in before:
-                if topic not in topics:
-                    self._tell(key, commands.Unsubscribe(key.group, topic))
-            for topic in topics:
-                if topic not in before:
-                    self._tell(key, commands.Subscribe(key.group, topic))
-
-    def _write_poison(self, event: events.Poison) -> None:
-        queue, offset = self.servers.next_record(event)
-        if offset is not None:
-            self._poison = with_poison(self._poison, queue, PoisonRecord(offset, event.attempts, event.pause))
-            self._tell_poison()
-            self.servers.write(event)
-
-    def _delete_topic(self, event: events.DeleteTopic) -> None:
-        self._poison = {queue: each for queue, each in self._poison.items() if queue.topic != event.delete_topic}
-        self._tell_poison()
-        self.servers.delete_topic(event)
-
-    def _tell_poison(self) -> None:
-        for key in self.parts:
-            self._tell(key, commands.KnowPoison(key.group, self._poison))
-
 
 _OWN: Final[Own[PopCluster]] = {
+    **OWN,
     events.Join: PopCluster._join,
     events.Leave: PopCluster._leave,
     events.Restart: PopCluster._restart,
-    events.Slow: PopCluster._slow,
-    events.StopPolling: PopCluster._stop_polling,
-    events.Subscribe: PopCluster._subscribe,
-    events.Produce: lambda cluster, event: cluster.servers.write(event),
-    events.Poison: PopCluster._write_poison,
-    events.Queues: lambda cluster, event: cluster.servers.set_queues(event),
-    events.AddTopic: lambda cluster, event: cluster.servers.add_topic(event),
-    events.DeleteTopic: PopCluster._delete_topic,
-    events.BrokerEvent: lambda cluster, event: cluster.servers.replicas.change(event),
-    events.Reset: lambda cluster, event: cluster.servers.reset_offsets(event),
-    events.Configure: lambda cluster, event: None,
 }
-"""As of owned queues; a member commits nothing by itself."""
+"""A member commits nothing by itself."""

@@ -6,17 +6,17 @@ from typing import Any
 
 import pytest
 
-from compare.running.run_variant import RunResult, run_variant
+from compare.running.run_variant import RunResult
 from compare.running.systems import scenario
-from compare.running.variants import variants_of
 from protocols.errors import UserError
+from tests.rocketmq_selfbalance.popping import runs
 
 IN_ORDER = {"consumeMessageOrderly": True}
 SLOW: Mapping[str, Any] = {"subscribe": ["orders"], "handle": "5s"}
 
 
 def run(
-    groups: Mapping[str, Mapping[str, Mapping[str, Any]]],
+    groups: runs.Groups,
     events: Sequence[Mapping[str, Any]],
     *,
     settings: Mapping[str, object] | None = None,
@@ -24,19 +24,8 @@ def run(
     produce: str = "1/s",
     lasts: str = "3min",
 ) -> RunResult:
-    there = queues or {"b1": 1}
-    given = scenario(
-        name="pop and changes",
-        brokers=["b1", "b2"],
-        topics={"orders": {"queues": dict(there)}},
-        groups={name: {"members": dict(members)} for name, members in groups.items()},
-        load={"produce": produce},
-        run={"for": lasts},
-        events=list(events),
-        systems=[{"system": "rocketmq:POP", "settings": dict(settings or {})}],
-    )
-    (variant,) = variants_of(given)
-    return run_variant(variant)
+    there = dict(queues or {"b1": 1})
+    return runs.run(groups, events, settings, queues=there, brokers=("b1", "b2"), produce=produce, lasts=lasts)
 
 
 TWO = {"shop": {"c1": SLOW, "c2": SLOW}}

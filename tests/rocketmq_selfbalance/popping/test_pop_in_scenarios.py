@@ -8,11 +8,10 @@ from typing import Any
 
 import pytest
 
-from compare.running.run_variant import RunResult, run_variant
-from compare.running.systems import scenario
-from compare.running.variants import variants_of
+from compare.running.run_variant import RunResult
 from protocols.errors import UserError
 from protocols.timeline.records import Given
+from tests.rocketmq_selfbalance.popping import runs
 
 
 def run(
@@ -25,18 +24,8 @@ def run(
     lasts: str = "5min",
     brokers: Sequence[str] = ("broker-a",),
 ) -> RunResult:
-    given = scenario(
-        name="pop",
-        brokers=list(brokers),
-        topics={"orders": {"queues": queues}},
-        group={"name": "g", "members": {name: {"subscribe": ["orders"], **part} for name, part in members.items()}},
-        load={"produce": produce},
-        run={"for": lasts},
-        events=list(events),
-        systems=[{"system": "rocketmq:POP", "settings": dict(settings or {})}],
-    )
-    (variant,) = variants_of(given)
-    return run_variant(variant)
+    groups = {"g": {name: {"subscribe": ["orders"], **part} for name, part in members.items()}}
+    return runs.run(groups, events, settings, queues=queues, brokers=brokers, produce=produce, lasts=lasts)
 
 
 def given_of(result: RunResult) -> list[Given]:
