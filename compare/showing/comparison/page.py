@@ -235,10 +235,15 @@ def _static(
 
 
 def _glance(scenario: Scenario, records: Sequence[Record], runs: Sequence[MeasuredRun]) -> list[dict[str, object]]:
-    """Per variant that is drawn its place, its label and its strip."""
+    """Per variant that is drawn its place, its label and its strip; ``without_owners`` says why there is none."""
     charts = {run.variant.label: run.chart_data for run in runs if run.chart_data is not None}
     return [
-        {"at": at, "parts": _PARTS.findall(record["label"]), **strip(charts[record["label"]], scenario.run.for_)}
+        {
+            "at": at,
+            "parts": _PARTS.findall(record["label"]),
+            "without_owners": shared["why_no_owners"] if (shared := record["shared_delivery"]) else "",
+            **strip(charts[record["label"]], scenario.run.for_),
+        }
         for at, record in enumerate(records)
         if record["label"] in charts
     ]

@@ -65,6 +65,13 @@ def test_story_verdict_and_figures_read_without_a_script() -> None:
         assert words in text
 
 
+def test_no_owner_is_drawn_where_records_are_given_out_one_by_one() -> None:
+    shown = report(made(), systems=["kafka:range", "kafka:share", "rocketmq:POP"])
+    strips = shown[shown.index('class="glance"') : shown.index("</figure>")]
+    assert strips.count('<rect class="single"') == 1
+    assert strips.count("so no queue has an owner") == 2
+
+
 def test_messages_that_the_network_lost_are_told() -> None:
     lost = report(read(SCENARIOS / "lost-commit.yaml"))
     assert '<td>UpdateConsumerOffset, lost by the network</td><td class="n">2</td>' in lost
