@@ -4,6 +4,7 @@ A forked child writes it, of what was there when it was forked: the clients of t
 """
 
 import asyncio
+import gc
 import logging
 import os
 import signal
@@ -17,6 +18,12 @@ _SHARE = 10
 """A child that takes long comes so many times its time later again."""
 _FIRST_FILE = 3
 """Number of the first file that is no standard stream."""
+
+
+def before_threads() -> None:
+    """To be called before grpcio is loaded: its own preparations for a fork start its threads again in the child, and
+    they end the child when its sockets are closed."""
+    os.environ.setdefault("GRPC_ENABLE_FORK_SUPPORT", "0")
 
 
 class Keeper:
@@ -60,6 +67,7 @@ class Keeper:
         """Write, and end: without the sockets, the signals and the cleaning up of the process that serves."""
         status = 1
         try:
+            gc.disable()  # what it would free may belong to threads that are not here
             signal.set_wakeup_fd(-1)
             for each in (signal.SIGINT, signal.SIGTERM):
                 signal.signal(each, signal.SIG_IGN)  # it ends by itself, and leaves no half file

@@ -26,7 +26,7 @@ from compare.running.systems import known_strategies, version_notes
 from compare.running.variants import Variant
 from compare.serving.cluster import Served, start
 from compare.serving.history import MOST_MESSAGES, REAL, History
-from compare.serving.kept import Keeper, can_be_kept
+from compare.serving.kept import Keeper, before_threads, can_be_kept
 from compare.serving.recorded import Journal, make_traces
 from compare.serving.rocketmq import RocketMQService
 from compare.serving.service import Service
@@ -230,6 +230,8 @@ async def _serve(
         loop.add_signal_handler(each, over.set)
     host, advertised = hosts
     journal = None if record is None else Journal(record, settings)
+    if keep is not None:
+        before_threads()
     served = await start(
         system,
         scenario,
