@@ -12,7 +12,7 @@ from compare.explaining.harm import Telling, harm
 from compare.explaining.side_by_side import side_by_side
 from compare.explaining.standing import headline
 from compare.explaining.verdict import verdict
-from compare.formatting import SYSTEM_NAMES, many
+from compare.formatting import SYSTEM_NAMES, amount, duration, many, variant_name
 from compare.running.checks import capacities_equal
 from compare.running.run_variant import threads_of
 from compare.running.runs import MeasuredRun
@@ -170,14 +170,15 @@ def _seeds(runs: Sequence[MeasuredRun], asked: int) -> SeedsRecord:
 
 
 def _verdict(records: Sequence[Record], seeds: Mapping[str, SeedsRecord]) -> list[VerdictRecord]:
-    """What makes figures incomparable; the largest harm of each kind with its reasons; who is best at what; whatever
-    else can be said of a variant."""
+    """What makes figures incomparable; the largest harm of each kind with its reasons, and who has it, too, where no
+    sentence compares them; who is best at what; whatever else can be said of a variant."""
     compared = side_by_side(records, seeds)
     unlike = sum(any("capacity_per_s" in of for of in figures.values()) for _, figures in compared)
     beside: list[VerdictRecord] = [
         {"label": None, "sentence": sentence.text, "figures": figures} for sentence, figures in compared
     ]
     worst: dict[str, tuple[float, VerdictRecord]] = {}
+    harmed: dict[str, dict[str, tuple[str, float]]] = {}
     others: list[VerdictRecord] = []
     for record in records:
         over = seeds.get(record["label"])
@@ -193,11 +194,28 @@ def _verdict(records: Sequence[Record], seeds: Mapping[str, SeedsRecord]) -> lis
             if at < hurting and len(records) > 1:
                 path = next(iter(sentence.figures))
                 value = figure(record, path) if figures is None or path not in figures else figures[path]["median"]
+                harmed.setdefault(path, {})[record["label"]] = (variant_name(record), value or 0)
                 if path not in worst or (value or 0) > worst[path][0]:
                     worst[path] = value or 0, told
     largest = sorted((told for _, told in worst.values()), key=lambda told: _place(told["figures"]))
     rest = [told for told in others if told not in largest]
+    in_comparisons = {path for _, figures in compared for of in figures.values() for path in of}
+    for path, (_, told) in worst.items():
+        if path not in in_comparisons:
+            told["sentence"] += _harmed_too(
+                harmed[path], told["label"], "median " if seeds else "", seconds=path.endswith("_s")
+            )
     return [*beside[:unlike], *largest, *beside[unlike:], *rest]
+
+
+def _harmed_too(values: Mapping[str, tuple[str, float]], worst: str | None, median: str, *, seconds: bool) -> str:
+    """A sentence that names the others with harm of a kind, and how much."""
+    others = [
+        f"{name} ({median}{duration(value) if seconds else amount(value)})" if value else name
+        for label, (name, value) in values.items()
+        if label != worst
+    ]
+    return f" {listed(others)} {'has' if len(others) == 1 else 'have'} this harm, too." if others else ""
 
 
 def _place(figures: Mapping[str, object]) -> int:

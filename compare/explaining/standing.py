@@ -12,10 +12,9 @@ from compare.figures.metrics import COLUMNS, COMPARED, GROUPS, HURTING, ON_CAPAC
 from compare.formatting import metric_text, number, variant_name
 from compare.running.checks import (
     capacities_equal,
-    did_the_work,
     does_the_same_work,
+    left_undone,
     records_lost,
-    usually_did_the_work,
     usually_settles,
 )
 from compare.running.spread import figure
@@ -98,9 +97,9 @@ def _compared(records: Sequence[Record]) -> list[bool]:
     return same if any(same) else [True for _ in records]
 
 
-def _may_be_best(records: Sequence[Record], seeds: Seeds, compared: Sequence[bool]) -> list[bool]:
-    """Settled, with no more records lost than in any variant: what a broker that is down cannot take in any system, or
-    what nobody's code can handle, is the same work for all."""
+def _left_undone(records: Sequence[Record], seeds: Seeds, compared: Sequence[bool]) -> list[list[str]]:
+    """What each left undone. Records that are lost in every variant count for none: what a broker that is down cannot
+    take in any system, or what nobody's code can handle, is the same work for all."""
     overs = [seeds.get(record["label"]) for record in records]
     lost = [
         records_lost(record) if over is None else ceil(over["figures"]["harm.work.lost"]["p95"] or 0)
@@ -108,9 +107,14 @@ def _may_be_best(records: Sequence[Record], seeds: Seeds, compared: Sequence[boo
     ]
     least = min((each for each, counts in zip(lost, compared, strict=True) if counts), default=0)
     return [
-        counts and (did_the_work(record, least) if over is None else usually_did_the_work(over["figures"], least))
-        for record, over, counts in zip(records, overs, compared, strict=True)
+        left_undone(record, None if over is None else over["figures"], least)
+        for record, over in zip(records, overs, strict=True)
     ]
+
+
+def _may_be_best(records: Sequence[Record], seeds: Seeds, compared: Sequence[bool]) -> list[bool]:
+    undone = _left_undone(records, seeds, compared)
+    return [counts and not why for counts, why in zip(compared, undone, strict=True)]
 
 
 def _best_of_each(
@@ -150,15 +154,20 @@ def _text(metric: Metric, value: Figure) -> str:
 @dataclass(frozen=True, slots=True)
 class Decision:
     """A group of metrics and the one that decides it. ``best``: names of the variants that nobody beats by more than
-    chance, none where that cannot be said; ``low``, ``high``: the least and the highest value with its variants."""
+    chance, none where that cannot be said; ``low``, ``high``: the least and the highest value, and who has it."""
 
     group: str
     metric: Metric
     differs: bool
     best: tuple[str, ...]
     value: str
-    low: tuple[str, str]
-    high: tuple[str, str]
+    low: tuple[str, tuple[str, ...]]
+    high: tuple[str, tuple[str, ...]]
+
+    @property
+    def ends(self) -> tuple[tuple[str, tuple[str, ...]], ...]:
+        """The better one of the two first."""
+        return (self.low, self.high) if self.metric.better < 0 else (self.high, self.low)
 
 
 def decisions(records: Sequence[Record], seeds: Seeds) -> list[Decision]:
@@ -202,8 +211,8 @@ def _decision(
         low != high and len(best) < len(known),
         tuple(best),
         _text(metric, top),
-        (_text(metric, low), named(records, [label for label in known if known[label] == low])),
-        (_text(metric, high), named(records, [label for label in known if known[label] == high])),
+        (_text(metric, low), tuple(label for label in known if known[label] == low)),
+        (_text(metric, high), tuple(label for label in known if known[label] == high)),
     )
 
 
@@ -229,6 +238,7 @@ def headline(records: Sequence[Record], seeds: Seeds) -> str:
         return ""
     made = decisions(records, seeds)
     won = [decision for decision in made if decision.differs and decision.best]
+    undecided = [decision for decision in made if decision.differs and not decision.best]
     every = set.intersection(*(set(decision.best) for decision in won)) if won else set()
     if not won:
         alike = [decision.group for decision in made if not decision.differs]
@@ -237,7 +247,8 @@ def headline(records: Sequence[Record], seeds: Seeds) -> str:
     elif every:
         best = named(records, [label for label in won[0].best if label in every])
         figures = listed(f"{decision.group} ({_figure(decision)})" for decision in won)
-        told = [f"{best} {'is' if len(every) == 1 else 'are'} best at all that differs: {figures}"]
+        all_of_it = "" if undecided else "all that differs: "
+        told = [f"{best} {'is' if len(every) == 1 else 'are'} best at {all_of_it}{figures}"]
     else:
         told = [
             f"for {decision.group}, {named(records, decision.best)}"
@@ -246,7 +257,7 @@ def headline(records: Sequence[Record], seeds: Seeds) -> str:
             for decision in won
         ]
         told[0] = f"It depends: {told[0]}"
-    told += _undecided(records, [decision for decision in made if decision.differs and not decision.best])
+    told += _undecided(records, undecided, seeds)
     text = "; ".join(told)
     return f"{text[:1].upper()}{text[1:]}." if text else ""
 
@@ -255,14 +266,24 @@ def _figure(decision: Decision) -> str:
     return f"{decision.metric.heading}: {decision.value}"
 
 
-def _undecided(records: Sequence[Record], undecided: Sequence[Decision]) -> Iterator[str]:
+def _undecided(records: Sequence[Record], undecided: Sequence[Decision], seeds: Seeds) -> Iterator[str]:
     unlike = not capacities_equal(records)
     apart = [decision.group for decision in undecided if unlike and decision.metric.path in ON_CAPACITY]
     if apart:
         are = "is" if len(apart) == 1 else "are"
         yield f"{listed(apart)} {are} not compared, because members can handle more in some variants than in others"
+    of_each = _left_undone(records, seeds, _compared(records))
+    undone = {record["label"]: why for record, why in zip(records, of_each, strict=True)}
+    alike: dict[str, list[Decision]] = {}
     for decision in undecided:
         if decision.group not in apart:
-            value, names = decision.low if decision.metric.better < 0 else decision.high
-            which = f"{names}, with work left undone or ownership that does not settle"
-            yield f"for {decision.group} nobody is best ({decision.metric.heading}: {value} with {which})"
+            _, labels = decision.ends[0]
+            reasons = dict.fromkeys(words for label in labels for words in undone[label])
+            alike.setdefault(listed(reasons), []).append(decision)
+    for why, of in alike.items():
+        figures = "; ".join(
+            f"{decision.metric.heading}: {decision.ends[0][0]} with {named(records, decision.ends[0][1])}"
+            for decision in of
+        )
+        groups = listed(decision.group for decision in of)
+        yield f"for {groups} nobody is best, because the best figures come with {why} ({figures})"

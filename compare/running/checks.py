@@ -66,25 +66,33 @@ def records_lost(record: Record | SharedRecord) -> int:
     return 0 if work is None else work["lost"]
 
 
-def did_the_work(record: Record | SharedRecord, least_lost: int = 0) -> bool:
-    """The group settled with one owner for every queue, and handled all records but so many that every variant loses:
-    what it took can be compared with others who did the same work."""
+def left_undone(
+    record: Record | SharedRecord, spread: Mapping[str, Spread] | None = None, least_lost: float = 0.0
+) -> list[str]:
+    """Why a run cannot be compared with others who did the same work; of figures over many seeds (``spread``): because
+    more than one run in 20 did not. Empty where the group settled with one owner for every queue, and handled all
+    records but so many that every variant loses (``least_lost``)."""
     work = record["harm"]["work"]
-    done = work is None or not (records_lost(record) > least_lost or is_behind(work))
-    return done and record["harm"]["settled"] and ends_complete(record)
+    if spread is None:
+        lost, behind = records_lost(record) > least_lost, work is not None and is_behind(work)
+        complete = ends_complete(record)
+    else:
+        waiting, written = (spread[f"harm.work.{name}"] for name in ("waiting", "written"))
+        lost = (spread["harm.work.lost"]["p95"] or 0) > least_lost
+        behind = (waiting["p95"] or 0) > (written["median"] or 0) * BEHIND_SHARE
+        complete = usually_ends_complete(spread)
+    said = {
+        "more records lost than in another variant": lost,
+        "records left waiting": behind,
+        "ownership that does not settle": not usually_settles(record, spread),
+        "queues left without one owner": not complete,
+    }
+    return [words for words, holds in said.items() if holds]
 
 
 def usually_settles(record: Record | SharedRecord, spread: Mapping[str, Spread] | None) -> bool:
     """The run came to rest; of figures over many seeds: 19 of 20 runs did."""
     return record["harm"]["settled"] if spread is None else spread["harm.settled"]["p5"] == 1
-
-
-def usually_did_the_work(spread: Mapping[str, Spread], least_lost: float = 0.0) -> bool:
-    """Of a variant's figures over many seeds: 19 of 20 runs did."""
-    waiting, written = (spread[f"harm.work.{name}"] for name in ("waiting", "written"))
-    behind = (waiting["p95"] or 0) > (written["median"] or 0) * BEHIND_SHARE
-    lost = (spread["harm.work.lost"]["p95"] or 0) > least_lost
-    return spread["harm.settled"]["p5"] == 1 and not behind and not lost and usually_ends_complete(spread)
 
 
 def usually_ends_complete(spread: Mapping[str, Spread]) -> bool:

@@ -11,7 +11,7 @@ What hurts in a run, as the document has it.
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from compare.documents.comparison import After, HarmRecord, ReasonRecord, Record
-from compare.formatting import many
+from compare.formatting import amount, many
 from compare.running.doings import Doings
 from compare.running.given_again import why_given_again, why_given_up
 from compare.running.outages import BrokersDown, what_ended
@@ -26,6 +26,7 @@ from compare.running.reason_kinds import (
     HELD,
     HOT_QUEUE,
     LATER,
+    OPEN,
     OVERLAPPING,
     OVERLOAD,
     PASSED_OVER,
@@ -41,7 +42,7 @@ from compare.running.reasons import Reason, Telling, members_text
 from compare.running.repeated import why_repeated, why_two_owners
 from compare.running.run_variant import RunResult, records_per_second
 from compare.running.setting_values import most_given
-from compare.running.stalls import WhyStalled, event_before, pauses_of, stalls
+from compare.running.stalls import WhyStalled, event_before, pauses_of, stalls, why_open
 from compare.running.work import Passed, ReadQueue, broadcasting_reads, hidden_of, shared_reads, work_of
 from protocols import Queue
 from protocols.engine.nodes import Time
@@ -182,20 +183,21 @@ def why_waiting(
     at_first = records_per_second(result.variant, listed_members(result.variant.scenario))
     for group in result.ending.groups:
         members = {key: capacity[key] for key in result.ending.members if key.group == group}
-        rates = {read.queue: production[read.queue].rate for read in reads if read.reader == group}
+        rates = {read.queue: production[read.queue].rate_at_end for read in reads if read.reader == group}
         coming, possible = sum(rates.values()), sum(members.values())
         # Who could not keep up from the beginning needs no event for it.
         event = last if coming <= sum(each for key, each in at_first.items() if key.group == group) else None
         if coming > possible:
             found = True
-            text = f"{coming:g} records per second come and the members of {group} can handle {possible:g}"
+            text = f"{amount(coming)} records per second come and the members of {group} can handle {amount(possible)}"
             yield Reason(OVERLOAD, waiting, event, text=f"{text}: they never catch up", alike=group)
             continue
         most = max(members.values(), default=0.0)
         for queue, rate in rates.items():
             if rate > most and group not in result.timeline.without_owners:
                 found = True
-                text = f"{rate:g} records per second come to {queue_name(queue)} and one member can handle {most:g}"
+                comes_to = f"{amount(rate)} records per second come to {queue_name(queue)}"
+                text = f"{comes_to} and one member can handle {amount(most)}"
                 yield Reason(HOT_QUEUE, rate, text=f"{text}: it never catches up", alike=queue)
         for key, possible in members.items():
             owned = result.timeline.owned.get((group, key.member), ())
@@ -203,7 +205,7 @@ def why_waiting(
             if sum(comes) > possible:
                 found = True
                 name = result.ending.names[key]
-                text = f"{name} handles {possible:g}/s and gets {sum(comes):g}/s: it never catches up"
+                text = f"{name} handles {amount(possible)}/s and gets {amount(sum(comes))}/s: it never catches up"
                 yield Reason(OVERLOAD, sum(comes), text=text, members=(name,), alike=key)
     if not found:
         having = hidden_of(result.timeline, reads, production)
@@ -316,6 +318,9 @@ def _never(timeline: Timeline, last: After) -> Reason:
     """Why queues never had an owner, or ownership has changed too lately to have come to rest."""
     event = event_before(timeline, timeline.end)
     if last["fairness"]["unowned_queues"]:
+        reasons = [why_open(timeline, gap) for gap in timeline.gaps if gap.until is None]
+        if reasons and not last["why_unowned"] and all(reason.kind == OPEN for reason in reasons):
+            return max(reasons, key=lambda reason: reason.lasted or 0.0)
         return Reason(UNOWNED, 1.0, event, "; and ".join(last["why_unowned"]) or None)
     return Reason(RESTLESS, 1.0, event)
 

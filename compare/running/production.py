@@ -117,8 +117,13 @@ class ProductionHistory:
 
     @property
     def rate(self) -> float:
-        """Records per second, while they can be written."""
+        """Highest number of records per second."""
         return max(part.per_second for part in self.parts)
+
+    @property
+    def rate_at_end(self) -> float:
+        """Records per second from the last change on."""
+        return self.parts[-1].per_second
 
     def refused(self, since: Time, until: Time) -> int:
         """Records of the even production that could not be written between two times."""

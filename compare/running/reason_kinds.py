@@ -10,10 +10,11 @@ DOWN, PAUSED, STUCK, AWAY, UNNOTICED = (
     "owner away",
     "no owner until noticed",
 )
-LOCKED, REBALANCING, UNOWNED, NEVER_OWNED, AGAIN, REFUSED = (
+LOCKED, REBALANCING, UNOWNED, OPEN, NEVER_OWNED, AGAIN, REFUSED = (
     "locked by another",
     "no owner during rebalance",
     "no owner",
+    "no owner yet",
     "never owned",
     "handled again",
     "pulls refused",
@@ -95,6 +96,7 @@ SETTINGS: Mapping[str, Mapping[str, tuple[str, ...]]] = {
     LOCKED: _all("rocketmq.broker.rebalance.lockMaxLiveTime"),
     REBALANCING: _SHARING,
     UNOWNED: _all("subscriptions of the members"),
+    OPEN: _all("length of the run"),
     NEVER_OWNED: _all("subscriptions of the members"),
     AGAIN: _COMMITS,
     BUSY: _all(

@@ -32,6 +32,7 @@ from compare.running.reason_kinds import (
     LOCKED,
     NEVER_OWNED,
     NOT_COMMITTED,
+    OPEN,
     OVERLAPPING,
     OVERLOAD,
     PASSED_OVER,
@@ -319,6 +320,10 @@ _WORDS: Mapping[str, Callable[[Reason, str], str]] = {
     LOCKED: _locked,
     REBALANCING: _rebalancing,
     UNOWNED: lambda reason, unit: f"no member takes the {unit}s{_after(reason)}{_colon(reason)}",
+    OPEN: lambda reason, unit: (
+        f"the run ends {_lasted(reason)} after the {unit}s lost their owner"
+        + (f", {reason.text}" if reason.text else "")
+    ),
     NEVER_OWNED: lambda reason, unit: f"the {unit}s have not had any owner by then",
     AGAIN: lambda reason, unit: f"{_members(reason)} only {_verb(reason, 'handles', 'handle')} old records again",
     BUSY: lambda reason, unit: (

@@ -23,6 +23,7 @@ from compare.running.reason_kinds import (
     DOWN,
     LOCKED,
     NEVER_OWNED,
+    OPEN,
     PAUSED,
     REBALANCING,
     REFUSED,
@@ -295,7 +296,7 @@ class WhyStalled:
         latest = begun[place - 1] if place else None
         lasted = until - gap.since
         if gap.until is None:
-            return Reason(UNOWNED, 0.0, event_before(self._timeline, gap.since), lasted=lasted)
+            return why_open(self._timeline, gap)
         for since, returned, text in self._down_times.of.get(gap.queue.broker, ()):
             if in_common(since, returned, gap.since, until) >= lasted / 2:
                 return Reason(DOWN, 0.0, text, gap.queue.broker, lasted=lasted)
@@ -393,3 +394,24 @@ def event_before(timeline: Timeline, at: Time) -> str | None:
     """The latest event of the scenario until this time."""
     before = [happening for happening in timeline.causes.happenings if happening.at <= at and happening.follows is None]
     return before[-1].text if before else None
+
+
+FOLLOWS_MS = 30_000.0
+"""Within so long the next pass or heartbeat of any client comes, and with it what is given to it: RocketMQ's clients
+share every 20 s."""
+
+
+def why_open(timeline: Timeline, gap: Gap) -> Reason:
+    """Why a queue has no owner at the end: that nobody takes it is known only where the rebalances are over, and no
+    other can still follow."""
+    event, lasted = event_before(timeline, gap.since), timeline.end - gap.since
+    of_group = [rebalance for rebalance in timeline.rebalances if rebalance.group == gap.group]
+    longest = max((each.ended - each.began for each in of_group if each.ended is not None), default=0.0)
+    if of_group and of_group[-1].ended is None:
+        return Reason(OPEN, 0.0, event, "during a rebalance", lasted=lasted)
+    noticed = of_group and of_group[-1].began >= gap.since
+    if not noticed and timeline.causes.ended_between(gap.before, gap.since, timeline.end):
+        return Reason(OPEN, 0.0, event, "before a rebalance begins", lasted=lasted)
+    if lasted < max(longest, FOLLOWS_MS):
+        return Reason(OPEN, 0.0, event, lasted=lasted)
+    return Reason(UNOWNED, 0.0, event, lasted=lasted)

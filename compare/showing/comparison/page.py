@@ -16,7 +16,7 @@ from markupsafe import Markup
 from compare.documents.audit import OptimumRecord
 from compare.documents.comparison import Fairness, Record, ScenarioDocument, SeedsRecord, VerdictRecord
 from compare.explaining.document import Measured
-from compare.explaining.standing import decisions, known, rows
+from compare.explaining.standing import decisions, known, named, rows
 from compare.figures.metrics import COLUMNS, COMPARED, GROUPS, Metric
 from compare.formatting import many, number, variant_name, visible
 from compare.running.runs import MeasuredRun, variation
@@ -257,7 +257,7 @@ def _three(records: Sequence[Record], seeds: Mapping[str, SeedsRecord]) -> list[
             "group": decision.group,
             "heading": decision.metric.heading,
             "words": decision.metric.words,
-            "ends": [decision.low, decision.high] if decision.metric.better < 0 else [decision.high, decision.low],
+            "ends": [(value, named(records, labels)) for value, labels in decision.ends],
             "differs": decision.differs,
         }
         for decision in made

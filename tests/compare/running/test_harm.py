@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from compare.explaining.verdict import verdict
-from compare.running.checks import did_the_work
+from compare.running.checks import left_undone
 from tests.compare.compared import made, ran
 
 
@@ -45,7 +45,7 @@ def test_a_quiet_run_hurts_nobody(system: str) -> None:
     assert harm["settled"]
     # While the group forms, ZooKeeper's members take over from each other, and RocketMQ's read some records twice.
     assert set(harm["because"]) <= {"unowned", "out_of_order"}
-    assert did_the_work(found)  # type: ignore[arg-type]
+    assert not left_undone(found)  # type: ignore[arg-type]
 
 
 def test_without_load_nothing_is_said_of_records() -> None:
@@ -77,7 +77,7 @@ def test_ordered_records_for_a_broker_that_is_down_are_refused_until_the_produce
     assert (why["kind"], why["event"]) == ("not acknowledged", "b stops")
     assert "until the producers of X learn that b is gone" in why["text"]
     assert "pollNameServerInterval" in why["setting"]
-    assert not did_the_work(found)  # type: ignore[arg-type]
+    assert left_undone(found)  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize(("reset", "skipped"), [("latest", True), ("earliest", False)])
@@ -102,7 +102,7 @@ def test_what_is_written_before_a_pattern_finds_its_topic_is_never_handled_from_
     else:
         assert work["skipped"] == 0
     assert work["written"] == work["handled"] + work["skipped"] + work["waiting"]
-    assert did_the_work(found) is not skipped  # type: ignore[arg-type]
+    assert bool(left_undone(found)) is skipped  # type: ignore[arg-type]
 
 
 def test_records_behind_one_that_is_tried_for_ever_wait() -> None:
@@ -150,7 +150,7 @@ def test_polls_longer_than_their_limit_never_let_a_group_settle() -> None:
     assert why["times"] >= 5
     assert "handling the records of one poll takes" in why["text"]
     assert harm["work"]["waiting"] > harm["work"]["written"] / 2
-    assert not did_the_work(found)  # type: ignore[arg-type]
+    assert left_undone(found)  # type: ignore[arg-type]
 
 
 def test_a_group_that_comes_to_rest_settles_however_often_it_rebalanced() -> None:
@@ -177,12 +177,42 @@ def test_queues_that_nobody_ever_owns_make_no_progress() -> None:
     assert not found["harm"]["settled"]
 
 
+@pytest.mark.parametrize(
+    ("system", "ends", "text"),
+    [
+        ("kafka:range", "100s", "the run ends 40 s after the partitions lost their owner, before a rebalance begins"),
+        ("kafka:range", "105.5s", "the run ends 45.5 s after the partitions lost their owner, during a rebalance"),
+        ("kafka:uniform", "100s", "the run ends 40 s after the partitions lost their owner, before a rebalance begins"),
+        ("rocketmq:AVG", "100s", "the run ends 40 s after the queues lost their owner, before a rebalance begins"),
+    ],
+)
+def test_a_run_that_ends_too_early_is_no_proof_that_nobody_takes_a_queue(system: str, ends: str, text: str) -> None:
+    found = record(system, events=[{"at": "60s", "lose": "c1"}], run={"for": ends})
+    assert not found["harm"]["settled"]
+    assert [text in sentence for sentence in said(found, "does not settle")].count(True) == 1
+    assert not said(found, "no member takes")
+
+
 def test_more_records_than_members_can_handle_are_the_reason_of_what_waits() -> None:
     slow = {"name": "g", "members": {f"c{n}": {"subscribe": ["X"], "handle": "100ms"} for n in (1, 2)}}
     found = record("kafka:range", group=slow)
     (why,) = found["harm"]["because"]["waiting"]
     assert why["kind"] == "overload"
     assert why["text"] == "40 records per second come and the members of g can handle 20: they never catch up"
+
+
+def test_what_comes_is_told_as_it_is_at_the_end_not_as_brokers_had_it_at_different_times() -> None:
+    found = record(
+        "rocketmq:AVG",
+        brokers=["b1", "b2"],
+        topics={"X": {"queues": {"b1": 2, "b2": 2}}},
+        group={"name": "g", "members": {"c1..c3": {"subscribe": ["X"], "handle": "50ms"}}},
+        load={"produce": "20/s"},
+        run={"for": "5min"},
+        events=[{"at": "65s", "broker": "b1", "does": "kill", "for": "60s"}],
+    )
+    (why,) = [each for each in found["harm"]["because"]["waiting"] if each["kind"] == "overload"]
+    assert why["text"] == "80 records per second come and the members of g can handle 60: they never catch up"
 
 
 def test_a_queue_that_gets_more_than_its_one_reader_can_handle_is_named() -> None:

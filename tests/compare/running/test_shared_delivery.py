@@ -10,7 +10,7 @@ from compare.explaining.side_by_side import side_by_side
 from compare.explaining.standing import headline, rows
 from compare.explaining.verdict import verdict
 from compare.figures.metrics import paths
-from compare.running.checks import did_the_work, does_the_same_work, shares
+from compare.running.checks import does_the_same_work, left_undone, shares
 from compare.running.event_outcomes import NOT_SHARED
 from compare.running.phases import phases_of
 from compare.running.record import run_record
@@ -88,7 +88,7 @@ def test_figures_of_owners_are_null_with_one_reason() -> None:
     result, found = record(everything())
     assert not shares(found)
     assert does_the_same_work(found)
-    assert did_the_work(found)
+    assert not left_undone(found)
     assert found["shared_delivery"]["why_no_owners"] == "records are given out one by one, so no queue has an owner"
     for name in ("settle_s", *NOT_SHARED):
         assert found.get(name) is None, name
