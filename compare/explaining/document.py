@@ -177,7 +177,7 @@ def _verdict(records: Sequence[Record], seeds: Mapping[str, SeedsRecord]) -> lis
     beside: list[VerdictRecord] = [
         {"label": None, "sentence": sentence.text, "figures": figures} for sentence, figures in compared
     ]
-    worst: dict[str, tuple[float, VerdictRecord]] = {}
+    worst: dict[str, tuple[str, float, VerdictRecord]] = {}
     harmed: dict[str, dict[str, tuple[str, float]]] = {}
     others: list[VerdictRecord] = []
     for record in records:
@@ -195,25 +195,29 @@ def _verdict(records: Sequence[Record], seeds: Mapping[str, SeedsRecord]) -> lis
                 path = next(iter(sentence.figures))
                 value = figure(record, path) if figures is None or path not in figures else figures[path]["median"]
                 harmed.setdefault(path, {})[record["label"]] = (variant_name(record), value or 0)
-                if path not in worst or (value or 0) > worst[path][0]:
-                    worst[path] = value or 0, told
-    largest = sorted((told for _, told in worst.values()), key=lambda told: _place(told["figures"]))
+                if path not in worst or (value or 0) > worst[path][1]:
+                    worst[path] = record["label"], value or 0, told
+    largest = sorted((told for _, _, told in worst.values()), key=lambda told: _place(told["figures"]))
     rest = [told for told in others if told not in largest]
     in_comparisons = {path for _, figures in compared for of in figures.values() for path in of}
-    for path, (_, told) in worst.items():
+    for path, (label, _, told) in worst.items():
         if path not in in_comparisons:
             told["sentence"] += _harmed_too(
-                harmed[path], told["label"], "median " if seeds else "", seconds=path.endswith("_s")
+                harmed[path], label, "median " if seeds else "", seconds=path.endswith("_s")
             )
     return [*beside[:unlike], *largest, *beside[unlike:], *rest]
 
 
-def _harmed_too(values: Mapping[str, tuple[str, float]], worst: str | None, median: str, *, seconds: bool) -> str:
+WORTH_NAMING = 0.1
+"""Of the largest harm of a kind: who has less of it is not named beside it."""
+
+
+def _harmed_too(values: Mapping[str, tuple[str, float]], worst: str, median: str, *, seconds: bool) -> str:
     """A sentence that names the others with harm of a kind, and how much."""
     others = [
         f"{name} ({median}{duration(value) if seconds else amount(value)})" if value else name
         for label, (name, value) in values.items()
-        if label != worst
+        if label != worst and value >= values[worst][1] * WORTH_NAMING
     ]
     return f" {listed(others)} {'has' if len(others) == 1 else 'have'} this harm, too." if others else ""
 

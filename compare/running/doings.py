@@ -22,8 +22,17 @@ from protocols.timeline.deliveries import Delivery
 from protocols.timeline.ownership import Double, Interval
 from protocols.timeline.timeline import Commit
 
-Pauses: TypeAlias = Mapping[str, Sequence[tuple[Time, Time]]]
-"""Member to when it stands still, in order, milliseconds."""
+
+class Pause(NamedTuple):
+    """A member stands still, milliseconds; ``of_code``: the user's code alone, while the client goes on."""
+
+    since: Time
+    until: Time
+    of_code: bool = False
+
+
+Pauses: TypeAlias = Mapping[str, Sequence[Pause]]
+"""Member to when it stands still, in order."""
 
 JOIN_SENT = "join sent"
 """How a Kafka client's state machine names that it asks to join: the coordinator waits for all members to do so."""
@@ -132,7 +141,7 @@ class Doings:
 
     def stands_still(self, member: str, since: Time, until: Time) -> bool:
         """Whether it does so at any moment of this time."""
-        return any(start < until and stop > since for start, stop in self._pauses.get(member, ()))
+        return any(pause.since < until and pause.until > since for pause in self._pauses.get(member, ()))
 
     def waits_since(self, member: str, at: Time, waiting: frozenset[str]) -> Time | None:
         """Since when it has been in these states then; None where it is not."""

@@ -3,19 +3,21 @@
 from collections.abc import Mapping
 
 # Kinds of reasons, see `compare.documents.comparison.ReasonRecord`.
-DOWN, PAUSED, STUCK, AWAY, UNNOTICED = (
+DOWN, PAUSED, PAUSED_CODE, STUCK, AWAY, UNNOTICED = (
     "no broker",
     "owner stands still",
+    "owner's code stands still",
     "owner stuck",
     "owner away",
     "no owner until noticed",
 )
-LOCKED, REBALANCING, UNOWNED, OPEN, NEVER_OWNED, AGAIN, REFUSED = (
+LOCKED, REBALANCING, UNOWNED, OPEN, NEVER_OWNED, NEW_QUEUES, AGAIN, REFUSED = (
     "locked by another",
     "no owner during rebalance",
     "no owner",
     "no owner yet",
     "never owned",
+    "new queues",
     "handled again",
     "pulls refused",
 )
@@ -90,6 +92,13 @@ SETTINGS: Mapping[str, Mapping[str, tuple[str, ...]]] = {
     LATER: _COMMITS,
     OVERLAPPING: {**_SESSION, SHARE: ("queues with owners",), POP: ("queues with owners",)},
     PAUSED: _SESSION,
+    PAUSED_CODE: _all(
+        "max.poll.interval.ms",
+        zookeeper=("no setting",),
+        rocketmq=("no setting",),
+        share=("group.share.record.lock.duration.ms",),
+        pop=("defaultInvisibleTimeMills",),
+    ),
     STUCK: {**_RETRIES, SHARE: ("share.acknowledgement.mode",)},
     AWAY: _SESSION,
     UNNOTICED: _SESSION,
@@ -98,6 +107,12 @@ SETTINGS: Mapping[str, Mapping[str, tuple[str, ...]]] = {
     UNOWNED: _all("subscriptions of the members"),
     OPEN: _all("length of the run"),
     NEVER_OWNED: _all("subscriptions of the members"),
+    NEW_QUEUES: _all(
+        "metadata.max.age.ms",
+        consumer=("group.consumer.heartbeat.interval.ms",),
+        zookeeper=("rebalance.backoff.ms",),
+        rocketmq=("pollNameServerInterval", "rocketmq.client.rebalance.waitInterval"),
+    ),
     AGAIN: _COMMITS,
     BUSY: _all(
         "time per record",

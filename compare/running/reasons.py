@@ -31,12 +31,14 @@ from compare.running.reason_kinds import (
     LATER,
     LOCKED,
     NEVER_OWNED,
+    NEW_QUEUES,
     NOT_COMMITTED,
     OPEN,
     OVERLAPPING,
     OVERLOAD,
     PASSED_OVER,
     PAUSED,
+    PAUSED_CODE,
     PAUSED_OWNER,
     REBALANCES,
     REBALANCING,
@@ -314,6 +316,7 @@ _WORDS: Mapping[str, Callable[[Reason, str], str]] = {
     LATER: lambda reason, unit: f"later ones had been handled when {_again(reason)}",
     OVERLAPPING: lambda reason, unit: f"several members handle records of one {unit} at a time",
     PAUSED: _paused,
+    PAUSED_CODE: _paused,
     STUCK: _stuck,
     AWAY: _away,
     UNNOTICED: _unnoticed,
@@ -325,6 +328,9 @@ _WORDS: Mapping[str, Callable[[Reason, str], str]] = {
         + (f", {reason.text}" if reason.text else "")
     ),
     NEVER_OWNED: lambda reason, unit: f"the {unit}s have not had any owner by then",
+    NEW_QUEUES: lambda reason, unit: (
+        f"no member owns the new {unit}s{_after(reason)} until {_lasted(reason)} later, when the group knows of them"
+    ),
     AGAIN: lambda reason, unit: f"{_members(reason)} only {_verb(reason, 'handles', 'handle')} old records again",
     BUSY: lambda reason, unit: (
         f"{_members(reason)} {_verb(reason, 'handles', 'handle')} records of other {unit}s for up to {_lasted(reason)}"

@@ -24,6 +24,7 @@ from compare.documents.comparison import (
 )
 from compare.running.ages import Ages, ages_of, handled_per_s
 from compare.running.checks import checks_of, properties_of, settled
+from compare.running.doings import Pause
 from compare.running.event_outcomes import NOT_SHARED, event_outcomes
 from compare.running.harm import add_failed, harm_of
 from compare.running.lag import lag_peak
@@ -188,12 +189,10 @@ def _two_owners(result: RunResult) -> TwoOwnersRecord:
     return {"believed_queue_s": _s(timeline.ownership.double_owned), "reading_queue_s": _s(reading)}
 
 
-def _running(
-    owner: Belief, since: Time, until: Time, pauses: Sequence[tuple[Time, Time]]
-) -> Iterator[tuple[Time, Time]]:
+def _running(owner: Belief, since: Time, until: Time, pauses: Sequence[Pause]) -> Iterator[tuple[Time, Time]]:
     """When between two times the owner owned and did not stand still."""
     begin, end = max(owner.since, since), min(until if owner.until is None else owner.until, until)
-    for pause, resumed in sorted(pauses):
+    for pause, resumed, _ in sorted(pauses):
         if begin < min(pause, end):
             yield begin, min(pause, end)
         begin = max(begin, resumed)

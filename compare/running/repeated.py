@@ -25,6 +25,10 @@ MEMBERS_DIFFER = ("client id, subscription and strategy of the members",)
 """What keeps members that share for themselves from agreeing."""
 
 
+_ON_ITS_WAY_MS: Time = 1000.0
+"""The last commit of an earlier owner reaches its broker within so long."""
+
+
 class _Events:
     """The events of a run before any time. What is found depends only on how many events and rebalances there were by
     then, so that it is looked for once, however many records were handled again meanwhile."""
@@ -66,14 +70,18 @@ class _Repeats:
         for double in timeline.doubles:
             self._doubles.setdefault((double.group, double.queue), []).append(double)
         self._back: dict[tuple[str, Queue], list[Commit]] = {}
+        self._commits: dict[tuple[str, Queue], list[Commit]] = {}
+        for commit in timeline.commits:
+            self._commits.setdefault((commit.group, commit.queue), []).append(commit)
         for commit in timeline.commits_back:
             self._back.setdefault((commit.group, commit.queue), []).append(commit)
 
     def reason(self, again: Delivery, count: int, handled: Sequence[Delivery]) -> Reason:
         key = again.group, again.queue
+        before = next((was for was in reversed(handled) if was.first < again.end and again.first < was.end), None)
         for double in self._doubles.get(key, ()):
             until = self._timeline.end if double.until is None else double.until
-            if double.since <= again.until and again.since <= until:
+            if double.since <= again.until and again.since <= until and self._read_too(double, again, before):
                 return self.of_double(double)._replace(weight=count, records=count)
         event = self._events.before(again.since, again.group, again.member)
         for commit in self._back.get(key, ()):
@@ -82,9 +90,22 @@ class _Repeats:
                 earlier = self._events.before(commit.at, commit.group)
                 text, settings, _ = self._doings.why_back(commit)
                 return Reason(SET_BACK, count, earlier, text or None, who, records=count, settings=settings)
-        before = next((was for was in reversed(handled) if was.first < again.end and again.first < was.end), None)
         text, settings, _ = Why() if before is None else self._doings.why_not_committed(again, before)
         return Reason(NOT_COMMITTED, count, event, text or None, (again.member,), records=count, settings=settings)
+
+    def _read_too(self, double: Double, again: Delivery, before: Delivery | None) -> bool:
+        """Whether the earlier owner did anything for these records while there were two: it handled them, or committed
+        them too late for the other."""
+        if before is None or before.until >= double.since:
+            return True
+        until = (self._timeline.end if double.until is None else double.until) + _ON_ITS_WAY_MS
+        return any(
+            commit.member == before.member
+            and commit.taken
+            and double.since <= commit.at <= until
+            and commit.offset > again.first
+            for commit in self._commits.get((again.group, again.queue), ())
+        )
 
     def of_double(self, double: Double) -> Reason:
         until = self._timeline.end if double.until is None else double.until

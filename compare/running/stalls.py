@@ -12,7 +12,7 @@ from operator import attrgetter, itemgetter
 from typing import NamedTuple
 
 from compare.documents.comparison import After
-from compare.running.doings import JOIN_SENT, Doings, Pauses, what_keeps
+from compare.running.doings import JOIN_SENT, Doings, Pause, Pauses, what_keeps
 from compare.running.given_again import held
 from compare.running.outages import BrokersDown, what_ended
 from compare.running.production import ProductionHistory, clipped
@@ -23,8 +23,10 @@ from compare.running.reason_kinds import (
     DOWN,
     LOCKED,
     NEVER_OWNED,
+    NEW_QUEUES,
     OPEN,
     PAUSED,
+    PAUSED_CODE,
     REBALANCING,
     REFUSED,
     STUCK,
@@ -66,12 +68,14 @@ class Stall(NamedTuple):
 
 def pauses_of(events: Iterable[Event], peers: Mapping[str, tuple[str, ...]]) -> Pauses:
     """When members stand still by events of the scenario. ``peers``: a member to all members of its process."""
-    pauses: dict[str, list[tuple[Time, Time]]] = {}
+    pauses: dict[str, list[Pause]] = {}
     for event in events:
         if event.member_change is MemberChange.PAUSES:
             for name in event.members():
-                for member in peers.get(name, (name,)) if event.strikes_process() else (name,):
-                    pauses.setdefault(member, []).append((event.at, event.at + event.lasts()))
+                strikes_process = event.strikes_process()
+                for member in peers.get(name, (name,)) if strikes_process else (name,):
+                    pause = Pause(event.at, event.at + event.lasts(), of_code=not strikes_process)
+                    pauses.setdefault(member, []).append(pause)
     return pauses
 
 
@@ -110,10 +114,10 @@ def _stalls_of(
         yield from _waiting(read, history, reached, latest, end)
 
 
-def _working(delivery: Delivery, pauses: Sequence[tuple[Time, Time]]) -> Iterator[tuple[Time, Time]]:
+def _working(delivery: Delivery, pauses: Sequence[Pause]) -> Iterator[tuple[Time, Time]]:
     """The times in which the member handled the records, without those in which it stood still."""
     since = delivery.since
-    for start, stop in pauses:
+    for start, stop, _ in pauses:
         if since <= start < delivery.until:
             yield since, start
             since = min(stop, delivery.until)
@@ -247,11 +251,12 @@ class WhyStalled:
         end = self._timeline.end
         for belief in self._beliefs[stall.read.reader, stall.read.queue]:
             until = end if belief.until is None else belief.until
-            for start, stop in self._pauses.get(belief.member, ()):
-                covers = in_common(max(belief.since, start), min(until, stop), stall.since, stall.until)
+            for pause in self._pauses.get(belief.member, ()):
+                covers = in_common(max(belief.since, pause.since), min(until, pause.until), stall.since, stall.until)
                 if covers:
-                    event = self._latest_event(start, belief.member)
-                    yield Explained(covers, Reason(PAUSED, 0.0, event, members=(belief.member,), lasted=covers))
+                    event = self._latest_event(pause.since, belief.member)
+                    kind = PAUSED_CODE if pause.of_code else PAUSED
+                    yield Explained(covers, Reason(kind, 0.0, event, members=(belief.member,), lasted=covers))
 
     def _stuck(self, stall: Stall) -> Iterator[Explained]:
         """The owner's code has come to a record that it cannot handle; it goes on when it handles the next one."""
@@ -337,7 +342,13 @@ class WhyStalled:
         first = min((belief.since for belief in beliefs), default=self._timeline.end)
         covers = in_common(0.0, first, stall.since, stall.until)
         if covers and stall.read.reader not in self._timeline.without_owners:
-            yield Explained(covers, Reason(NEVER_OWNED, 0.0, lasted=covers))
+            lives = self._timeline.lives.get(stall.read.queue, ())
+            there_since = max((start for start, _ in lives if start <= stall.since), default=0.0)
+            if beliefs and there_since:
+                event = event_before(self._timeline, there_since)
+                yield Explained(covers, Reason(NEW_QUEUES, 0.0, event, lasted=first - there_since))
+            else:
+                yield Explained(covers, Reason(NEVER_OWNED, 0.0, lasted=covers))
 
     def _again(self, stall: Stall) -> Iterator[Explained]:
         """Members handled old records of the queue meanwhile."""

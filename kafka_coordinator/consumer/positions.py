@@ -5,6 +5,7 @@ In Kafka `ConsumerCoordinator.initWithCommittedOffsetsIfNeeded` (formerly `refre
 """
 
 from collections.abc import Mapping
+from math import isfinite
 from typing import Final
 
 from kafka_coordinator.assignors.inputs import Partition, queue_of
@@ -84,12 +85,14 @@ def _begin(c: ConsumerState, now: Time, answer: OffsetFetchAnswer, out: Outbox) 
 
 
 def begin_anew(c: ConsumerState, now: Time, before: Load, out: Outbox) -> None:
-    """Topics were deleted, or created again, since ``before`` was written: their old positions are out of range.
+    """Topics were created again since ``before`` was written: positions in the deleted ones are out of range.
 
     A fetch there fails, whereupon the client goes where ``auto.offset.reset`` says without asking the coordinator.
+    While a topic does not exist, positions in it stay.
     """
     for partition in c.subscription.positions:
-        if c.load.since.get(partition, 0.0) != before.since.get(partition, 0.0):
+        since = c.load.since.get(partition, 0.0)
+        if since != before.since.get(partition, 0.0) and isfinite(since):
             _reset(c, now, partition, out)
 
 

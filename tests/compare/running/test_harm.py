@@ -195,6 +195,34 @@ def test_a_run_that_ends_too_early_is_no_proof_that_nobody_takes_a_queue(system:
     assert not said(found, "no member takes")
 
 
+@pytest.mark.parametrize(
+    ("system", "setting"),
+    [
+        ("kafka:cooperative-sticky", "max.poll.interval.ms: 5min"),
+        ("kafka:uniform", "max.poll.interval.ms: 5min"),
+        ("rocketmq:AVG", "no setting"),
+    ],
+)
+def test_a_standing_loop_keeps_its_queues_whatever_the_session(system: str, setting: str) -> None:
+    """The client's own thread sends the heartbeats."""
+    found = record(system, events=[{"at": "62s", "stop_polling": "c1", "for": "6min"}], run={"for": "8min"})
+    assert [why["setting"] for why in found["harm"]["because"]["no_progress"]] == [setting]
+    if "redelivered" in found["harm"]["because"]:
+        # c1 handles nothing while c2 owns its queues, too: what it had not committed before is handled again.
+        assert kinds(found, "redelivered") == ["not committed"]
+
+
+def test_new_partitions_have_no_owner_until_the_leader_asks_for_metadata_again() -> None:
+    found = record("kafka:range", events=[{"at": "60s", "queues": {"X": 8}}], run={"for": "6min"})
+    (why,) = found["harm"]["because"]["no_progress"]
+    assert (why["kind"], why["event"], why["setting"]) == ("new queues", "X has 8 queues", "metadata.max.age.ms: 5min")
+
+
+def test_a_deleted_topic_sets_no_offset_back() -> None:
+    found = record("kafka:range", topics={"X": 4, "Y": 2}, events=[{"at": "60s", "delete_topic": "X"}])
+    assert [check for check in found["checks"] if not check["held"]] == []
+
+
 def test_more_records_than_members_can_handle_are_the_reason_of_what_waits() -> None:
     slow = {"name": "g", "members": {f"c{n}": {"subscribe": ["X"], "handle": "100ms"} for n in (1, 2)}}
     found = record("kafka:range", group=slow)
