@@ -1,4 +1,4 @@
-"""RocketMQ as a scenario's cluster: servers, clients, members, their settings and views."""
+"""RocketMQ as a scenario's cluster: servers, clients, members and their settings."""
 
 from typing import TYPE_CHECKING
 

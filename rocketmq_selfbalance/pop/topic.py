@@ -12,6 +12,7 @@ from typing import Final, Protocol
 
 from protocols.engine.nodes import Time
 from protocols.node_state import NodeState
+from rocketmq_selfbalance.messages.popping import IN_ORDER
 from rocketmq_selfbalance.pop.orderly import ILLEGAL, OrderedQueues
 from rocketmq_selfbalance.pop.revive import CHECK_POINT_EARLY_MS, CheckPoint, Handle, PopRecord, ReviveQueue
 from rocketmq_selfbalance.versions import DEFAULT, Version
@@ -20,8 +21,6 @@ RETRY_FIRST_BELOW: Final = 20
 """``popFromRetryProbability``: of 100 pops so many look into the retry topic first."""
 REVIVE_QUEUES: Final = 8
 """``reviveQueueNum``."""
-IN_ORDER: Final = 999
-"""The number in the place of a revive queue's in handles of ordered pops, which leave no check point."""
 
 
 class PopRequest(Protocol):
