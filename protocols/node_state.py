@@ -47,6 +47,7 @@ class NodeState:
     """The fields that tell no states apart."""
 
     def __init_subclass__(cls) -> None:
+        super().__init_subclass__()
         if vars(cls).get("copy", NodeState.copy) is NodeState.copy:
             # A dataclass with slots is made twice, and only the second class has them.
             cls.copy = _derived(cls) if "__slots__" in vars(cls) else NodeState.copy  # type: ignore[method-assign]

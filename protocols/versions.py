@@ -39,7 +39,7 @@ def short(given: object) -> str:
     return ".".join(parts[:2] if all(part.isdigit() for part in parts) else parts)
 
 
-def rule(since: str, what: str, source: str) -> Any:
+def rule(since: str, what: str, source: str) -> bool:
     """A field of a version's record. ``source``: a proposal, an issue, or the release in which the rule was seen."""
     return field(default=False, metadata={"since": since, "what": what, "source": source})
 

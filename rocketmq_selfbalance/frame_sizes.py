@@ -73,7 +73,7 @@ def _of_queue(group: str, queue: Queue, **more: str) -> dict[str, str]:
     return {"queueId": str(queue.number), "bname": queue.broker, **more, "topic": queue.topic, "consumerGroup": group}
 
 
-def _locks(message: Any) -> int:
+def _locks(message: requests.LockBatchMq | requests.UnlockBatchMq) -> int:
     told = {
         "clientId": message.client_id,
         "consumerGroup": message.group,

@@ -11,8 +11,6 @@ ALLOWED = {
     "compare/cli.py",
     "compare/testing/__init__.py",
     "compare/testing/confluent/door.py",
-    "compare/testing/rocketmq/naming.py",
-    "compare/testing/rocketmq/v5/types.py",
     "equipoise/finder.py",
     "protocols/named_modules.py",
 }

@@ -182,7 +182,7 @@ def request(op: str, n: int, req: Request) -> Message:
     """The recorded request as a message, ``n`` the number of its step; `MalformedCase` if it is none."""
     kind, fields = REQUESTS[op]
     try:
-        given: dict[str, Any] = {} if kind is ListGroups else {"group": req["group_id"]}
+        given: dict[str, object] = {} if kind is ListGroups else {"group": req["group_id"]}
         for field in fields:
             if field.read is not None:
                 given[field.of_message] = field.read(req.get(field.name) if field.optional else req[field.name])

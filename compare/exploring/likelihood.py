@@ -12,7 +12,7 @@ from dataclasses import replace
 from functools import partial
 from math import sqrt
 from time import monotonic
-from typing import Any, Final
+from typing import Final
 
 from compare.exploring.answers import LikelihoodDocument, wrong_with
 from compare.exploring.given_out import Record, records_of
@@ -154,7 +154,7 @@ class _Watching(Unobserved):
         self._remembered: dict[str, dict[str, Hashable]] = {name: {} for name in self._watches}
         self._owned: dict[tuple[str, str], tuple[Queue, ...]] = {}
 
-    def fact(self, now: Time, node: str, fact: tuple[Any, ...], root: int, cause: int) -> None:
+    def fact(self, now: Time, node: str, fact: tuple[object, ...], root: int, cause: int) -> None:
         if cause != self._cause:
             if now > self._since:
                 self.look()

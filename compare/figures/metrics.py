@@ -24,7 +24,7 @@ _AT_THE_END = {
 
 _OF_RUNS = (
     *_by(
-        "compare.running.event_outcomes.combined_fairness",
+        "compare.running.event_outcomes.combined_fairness_at_each",
         Metric("fairness", "load", "least and most queues of a member at the end", "range", 0),
         *(
             replace(row, path=f"fairness.{row.path}", words=_AT_THE_END.get(row.path, row.words))

@@ -30,6 +30,7 @@ class Exchange:
     answered_at: Time = NEVER
 
 
+S = TypeVar("S")
 E = TypeVar("E", bound=Exchange)
 
 
@@ -207,7 +208,7 @@ class Real(Protocol):
 
 
 async def play_program(
-    world: Real, stage: Any, situation: Situation, reaction: Callable[[Any, Situation], tuple[str, ...]]
+    world: Real, stage: S, situation: Situation, reaction: Callable[[S, Situation], tuple[str, ...]]
 ) -> Played:
     """The program in one situation, from its start to its end. Raises `UserError` where it cannot be started."""
     sockets, programs, clock = world.sockets, world.members, _Clock()

@@ -22,14 +22,9 @@ from protocols.scenario.model import Scenario
 from protocols.timeline import Timeline
 
 
-def combined_fairness(allocations: Sequence[Allocation]) -> Fairness:
-    """The fairness figures of all members of all groups, as `compare.fairness` has them for one; ``topics`` holds the
-    same per topic."""
-    return combined_fairness_at_each([allocations])[0]
-
-
 def combined_fairness_at_each(moments: Sequence[Sequence[Allocation]]) -> list[Fairness]:
-    """The same for several moments, counted at once."""
+    """The fairness figures of all members of all groups at each moment, as `compare.fairness` has them for one group;
+    ``topics`` holds the same per topic. Counted at once."""
     counted = counted_figures([_loads(allocations) for allocations in moments])
     return [cast("Fairness", {**figures.overall, "topics": figures.topics}) for figures in counted]
 

@@ -10,7 +10,7 @@ from dataclasses import replace
 from functools import lru_cache
 from itertools import chain
 from operator import eq
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
@@ -89,13 +89,13 @@ class Answers:
         return with_withheld(assign(self._strategy, group, owned, settings))
 
 
-def answer(cell: Cell, part: SystemPart) -> Mapping[str, Any]:
+def answer(cell: Cell, part: SystemPart) -> Mapping[str, object]:
     """One row: `FIGURES` by name, and ``loads``. Raises `UserError` as `Answers.of` does."""
     one = Answers(part).of(cell)
     return {**{name: column[0] for name, column in columns_of([one]).items()}, "loads": one.loads}
 
 
-def columns_of(answers: Sequence[Answer]) -> Mapping[str, Sequence[Any]]:
+def columns_of(answers: Sequence[Answer]) -> Mapping[str, Sequence[object]]:
     """`FIGURES` of all answers, column by column."""
     loads = np.fromiter(chain.from_iterable(found.loads for found in answers), np.int64)
     members = np.array([len(found.loads) for found in answers], np.int64)

@@ -3,7 +3,7 @@
 import re
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import Any, NamedTuple, TypeVar, cast
+from typing import NamedTuple, TypeVar, cast
 
 from compare.running.systems import SYSTEMS, known_strategies
 from compare.sweeping.grid import MOST_MEMBERS, MOST_QUEUES, OPTIMUM, Kind, NamedEvent, Sweep
@@ -212,7 +212,7 @@ def _variants(given: object, kind: Kind, path: Place) -> list[SystemPart]:
         names = _family(given)
         parts = [SystemPart(system=name, label=name) for name in names]
     else:
-        fields: Mapping[str, Any] = mapping(given, path)
+        fields: Mapping[str, object] = mapping(given, path)
         known(fields, ("system", "settings", "label"), path)
         settings = _each(fields.get("settings", {}), (*path, "settings"))
         parts = [
@@ -238,7 +238,7 @@ def _allocates(name: str) -> bool:
     return system != "kafka-zookeeper" and strategy not in {record.name for record in SYSTEMS[system].without_owners}
 
 
-def _label(fields: Mapping[str, Any], system: object, settings: Mapping[str, object], several: bool) -> str:
+def _label(fields: Mapping[str, object], system: object, settings: Mapping[str, object], several: bool) -> str:
     """What results call a variant; where an entry has several settings, these follow."""
     label = str(fields.get("label") or system)
     told = ", ".join(f"{key}={value}" for key, value in settings.items())

@@ -13,7 +13,7 @@ from concurrent.futures import FIRST_COMPLETED, Future, wait
 from functools import partial
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import TypeAlias
 
 import pyarrow as pa
 
@@ -181,7 +181,7 @@ def table_of(sweep: Sweep, part: Part) -> pa.Table:
     schema, variant = schema_of(sweep), sweep.systems[part.variant]
     cells = list(part.cells(sweep))
     axes = zip(*map(_axes_of, cells), strict=True) if cells else [()] * len((*_AXES, *_OF_A_RUN))
-    columns: dict[str, Sequence[Any]] = dict(zip((field.name for field in (*_AXES, *_OF_A_RUN)), axes, strict=True))
+    columns: dict[str, Sequence[object]] = dict(zip((field.name for field in (*_AXES, *_OF_A_RUN)), axes, strict=True))
     if sweep.kind == "simulations":
         rows = [run_row(sweep, cell, variant) for cell in cells]
         columns |= {name: [row[name] for row in rows] for name in simulations.FIGURES}

@@ -10,7 +10,7 @@ from contextlib import AbstractContextManager
 from inspect import iscoroutine, iscoroutinefunction
 from pathlib import Path
 from types import ModuleType
-from typing import TYPE_CHECKING, Any, Self, TypeVar, Unpack, cast
+from typing import TYPE_CHECKING, Any, Self, TypeVar, Unpack
 
 from compare.testing import assertions, sentences, settling
 from compare.testing.clock import Clock, in_ticks
@@ -22,8 +22,6 @@ from compare.testing.interruptions import Interruption
 from compare.testing.plans import DEFAULT, STRATEGIES, Members, Plan, QueueCounts, SharedPlan, strategy_of
 from compare.testing.records import Records
 from compare.testing.removed import REMOVED, HasRemoved
-from compare.testing.rocketmq.naming import RocketMQGroup
-from compare.testing.rocketmq.popping import Popping
 from compare.testing.rocketmq.push_consumer import PushConsumer
 from compare.testing.transactions import Transactions
 from compare.testing.world import World
@@ -39,7 +37,6 @@ if TYPE_CHECKING:
     from confluent_kafka import Consumer
 
     from compare.testing.confluent.door import Confluent
-    from compare.testing.rocketmq.v5.clients import Clients
 
 else:
     from functools import cached_property
@@ -290,33 +287,6 @@ class Group(Events, OneGroup, HasRemoved):
     def push_consumer(self, member: str, *, orderly: bool = False) -> PushConsumer:
         """A RocketMQ push consumer for the user's own listener; it joins as ``member`` when it is started. ``orderly``:
         the listener is an orderly one, which has a queue's records one after the other under the broker's lock."""
-        group = self._rocketmq(f"push consumer, expected consumer({member!r})")
-        return group.handling.made(PushConsumer(group, member, orderly=orderly))
-
-    def rocketmq_v5(self, *members: str, fifo: bool = False, retry_max_times: int | None = None) -> "Clients":
-        """RocketMQ's 5.x Python client (``from rocketmq import SimpleConsumer, PushConsumer, Producer``) for this
-        group: see `compare.testing.rocketmq.v5.clients`. Consumers become ``members`` in the order in which they are
-        made, then ``c1``, ``c2``, ... ``fifo``: the group consumes in order; ``retry_max_times``: so often a record
-        comes again before it goes to the dead letters, 16 if nobody says otherwise."""
-        from compare.testing.rocketmq.v5.clients import Clients
-
-        popping = self.popping
-        popping.fifo = popping.fifo or fifo
-        if retry_max_times is not None:
-            popping.retry_max_times = retry_max_times
-        return Clients(self._rocketmq(""), members)
-
-    @cached_property
-    def popping(self) -> Popping:
-        """What members have taken by POP, RocketMQ's way of giving out single messages
-        (`compare.testing.rocketmq.popping`)."""
-        return Popping(self._rocketmq("POP, expected a RocketMQ group"))
-
-    def popped(self, message: object) -> tuple[str, tuple[Queue, int]] | None:
-        """See `compare.testing.rocketmq.popping.Popping.watched`."""
-        return self.popping.watched(message) if "popping" in self.__dict__ else None
-
-    def _rocketmq(self, what: str) -> RocketMQGroup:
         if self.system != "rocketmq":
-            raise UserError(f"{self.label} has no {what}")
-        return cast(RocketMQGroup, self)
+            raise UserError(f"{self.label} has no push consumer, expected consumer({member!r})")
+        return self.handling.made(PushConsumer(self, member, orderly=orderly))

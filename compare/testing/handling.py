@@ -115,13 +115,12 @@ class Handling:
 
     def begin(self, message: object, member: str) -> Given | None:
         """A watched handler is given a message: whose code it is, and what it handles; None for an error."""
-        given = self.group.popped(message)
-        if given is None and (place := place_of(message)) is not None:
-            queue, offset = place
-            given = getattr(message, "handed_to", "") or self._given.get(place, ""), (queue, offset)
-        if given is not None:
-            self._watched.add(given[0])
-        return given
+        place = place_of(message)
+        if place is None:
+            return None
+        member = getattr(message, "handed_to", "") or self._given.get(place, "")
+        self._watched.add(member)
+        return member, place
 
     def end(self, given: Iterable[Given], began: Time, error: BaseException | None) -> None:
         """It has returned, or raised."""

@@ -9,6 +9,10 @@ _CALLBACK: Final = (
     "rocketmq-client-python has no double any more: group.push_consumer() calls a listener in virtual time, the real"
     " client joins the fixture rocketmq_cluster, see docs/testing.md"
 )
+_V5: Final = (
+    "RocketMQ's 5.x client has no double any more: the released client joins the proxy of the fixture"
+    " rocketmq_cluster, see docs/testing.md"
+)
 
 REMOVED: Final[Mapping[str, str]] = {
     "AdminClient": f"confluent-kafka's AdminClient {_REAL_CLIENT}",
@@ -18,8 +22,11 @@ REMOVED: Final[Mapping[str, str]] = {
     "confluent.admin": f"confluent-kafka's AdminClient {_REAL_CLIENT}",
     "confluent.futures": f"confluent-kafka's AdminClient {_REAL_CLIENT}",
     "kafka_python": f"kafka-python {_REAL_CLIENT}",
+    "popping": _V5,
     "rocketmq.callback": _CALLBACK,
+    "rocketmq.v5": _V5,
     "rocketmq_client": _CALLBACK,
+    "rocketmq_v5": _V5,
     "virtual_loop": "coroutines do not run in virtual time any more: run them with asyncio.run"
     " and the fixture kafka_broker, see docs/testing.md",
 }

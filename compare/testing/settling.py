@@ -40,15 +40,7 @@ def unsettled(world: World) -> list[Queue]:
     for queues in world.owned.values():
         for queue in queues:
             owners[queue] = owners.get(queue, 0) + 1
-    if _all_pop(world):
-        return []
     return [queue for _, queue in world.ending.expected() if owners.get(queue, 0) != 1]
-
-
-def _all_pop(world: World) -> bool:
-    """Whether all members take messages by POP, so that no queue ever has an owner."""
-    cluster = world.cluster
-    return isinstance(cluster, RocketMQCluster) and world.ending.members.keys() <= cluster.members.popping
 
 
 def _counted_in(world: World) -> bool:

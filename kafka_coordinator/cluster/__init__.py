@@ -1,4 +1,4 @@
-"""Kafka as a scenario lives in it: brokers, controller, topics, members, administrators, settings, views of tools."""
+"""Kafka as a scenario lives in it: brokers, controller, topics, members, administrators, settings, described groups."""
 
 from typing import TYPE_CHECKING
 

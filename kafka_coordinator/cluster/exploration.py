@@ -127,7 +127,7 @@ def _keep_newest(node: Any) -> None:
 class _Remains(NamedTuple):
     """What is left of a broker."""
 
-    topic: Any
+    topic: object
     shares: ShareStates | None
 
 
@@ -135,10 +135,10 @@ class _Storage:
     """See `protocols.engine.exploration.rules.Lasting`: the topic is the cluster's. One broker at a time writes to a
     partition, after it has been told what is there; so the longest log is the partition's."""
 
-    def remains(self, node: Broker) -> Any:
+    def remains(self, node: Broker) -> object:
         return _Remains(node.coordinator.core.storage.copy(), node.shares.states.copy() if node.shares else None)
 
-    def take_over(self, node: Broker, name: str, remains: Mapping[str, Any]) -> None:
+    def take_over(self, node: Broker, name: str, remains: Mapping[str, _Remains]) -> None:
         own: Any = node.coordinator.core.storage
         for left in remains.values():
             topic: Any = left.topic

@@ -55,7 +55,6 @@ def _acks(value: object) -> str:
     return text
 
 
-AT_ONCE: Final[Span] = (0.0, 0.0)
 APPLIED: Final[Span] = (150.0, 200.0)
 """From a change of in-sync sets until what waited for it is acknowledged: brokers apply the metadata."""
 FOUND: Final[Span] = (300.0, 400.0)

@@ -35,8 +35,6 @@ from protocols.facts import Renewed
 TIMERS: Final = frozenset((LOCK, RECORDS, WAIT, WRITE))
 """First parts of the names of a leader's timers."""
 
-Results = tuple[tuple[Partition, str], ...]
-
 
 def receive(leader: ShareLeader, call: Call, sender: str, request: ShareFetch | ShareAcknowledge) -> None:
     """A request of a share consumer; each is answered by one message."""

@@ -1,7 +1,6 @@
 """What a served cluster's controller knows, and how it changes: topics with their replicas, leaders, settings."""
 
 from collections.abc import Mapping
-from types import MappingProxyType
 from uuid import UUID
 
 from kio.schema.errors import ErrorCode
@@ -13,8 +12,6 @@ from kafka_coordinator.versions import DEFAULT, Version
 from kafka_coordinator.wire.entities import RefusedError
 from kafka_coordinator.wire.records.storage import GROUP_CONFIG, TOPIC_CONFIG, Replicas, Storage
 from kafka_coordinator.wire.state import ServerSettings
-
-_NONE: Mapping[str, str | None] = MappingProxyType({})
 
 
 class ClusterRecord:

@@ -47,12 +47,12 @@ def _name(topic: Any, asked: Asked) -> str:
     return name
 
 
-def _error_of(topic: Any, name: str, known: str) -> str:
+def _error_of(topic: object, name: str, known: str) -> str:
     """The error of a topic's partitions: ``known``, or that its id is none."""
     return known if name or not hasattr(topic, "topic_id") else UNKNOWN_TOPIC_ID
 
 
-def _topic(kind: Kind, topic: Any, partitions: Sequence[Entity]) -> Entity:
+def _topic(kind: Kind, topic: object, partitions: Sequence[Entity]) -> Entity:
     """A topic in an answer, called as the request calls it."""
     called = {each: getattr(topic, each) for each in ("name", "topic_id") if hasattr(topic, each)}
     return make(kind, partitions=tuple(partitions), **called)
@@ -118,7 +118,8 @@ def _errors(
 ) -> Piece:
     """The error of each partition of the request; first those about which the coordinator was not asked, and topics
     with such ones, as `OffsetCommitResponse.Builder.merge` puts them."""
-    item, listed = part(kind, "topics", "partitions"), {}  # type: Kind, dict[object, tuple[Any, list[Any], list[Any]]]
+    item = part(kind, "topics", "partitions")
+    listed: dict[object, tuple[object, list[Entity], list[Entity]]] = {}
     named = [(_name(topic, asked), one.partition_index) for topic in body.topics for one in topic.partitions]
     is_merged, rests = any(each not in errors for each in named), Rests()
     for topic in body.topics:
@@ -133,10 +134,10 @@ def _errors(
             made = make(item, partition_index=number, error_code=code(error or missing))
             (first if error is None else then).append(made)
     topics = []
-    for topic, first, then in sorted(listed.values(), key=lambda each: not each[1]):
+    for asked_topic, first, then in sorted(listed.values(), key=lambda each: not each[1]):
         if rests.due():
             yield
-        topics.append(_topic(part(kind, "topics"), topic, first + then))
+        topics.append(_topic(part(kind, "topics"), asked_topic, first + then))
     return make(kind, throttle_time=NO_THROTTLE, error_code=code(NONE), topics=tuple(topics))
 
 

@@ -200,7 +200,7 @@ def _type(number: int) -> str:
     return _TYPES[number] if 0 <= number < len(_TYPES) else _NO_TYPE
 
 
-def _client(body: Any, asked: Asked) -> str:
+def _client(body: "ShareFetchRequest | ShareAcknowledgeRequest", asked: Asked) -> str:
     known = asked.names.known(body.group_id or "", body.member_id or "")
     return asked.client_id if known is None else known
 

@@ -8,7 +8,7 @@ import io
 from collections.abc import Iterator
 from dataclasses import Field, fields
 from functools import cache
-from typing import Any, Final
+from typing import Final
 
 from kio.serial import entity_writer
 from kio.serial._introspect import get_field_tag
@@ -78,7 +78,7 @@ def pieces(entity: Entity) -> Iterator[bytes]:
         yield _tags(kind, entity, tagged)
 
 
-def _field(kind: type[Entity], field: Field[Any], value: object) -> bytes:
+def _field(kind: type[Entity], field: Field[object], value: object) -> bytes:
     buffer = io.BytesIO()
     try:
         get_field_writer(field, kind.__flexible__, False, False)(buffer, value)
@@ -87,7 +87,7 @@ def _field(kind: type[Entity], field: Field[Any], value: object) -> bytes:
     return buffer.getvalue()
 
 
-def _tags(kind: type[Entity], entity: Entity, tagged: list[Field[Any]]) -> bytes:
+def _tags(kind: type[Entity], entity: Entity, tagged: list[Field[object]]) -> bytes:
     """The tagged fields: the end of the entity without its arrays that are long."""
     if not tagged:
         return b"\0"

@@ -12,7 +12,7 @@ member *handles* a record late, after another one has ended it, is no such mista
 import sys
 from bisect import bisect_left, bisect_right
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from itertools import groupby
 from typing import Final, NamedTuple
 
@@ -206,11 +206,6 @@ def hidden_over_time(given: Iterable[Given]) -> Iterator[tuple[Time, int]]:
     for at, together in groupby(steps, key=lambda step: step[0]):
         hidden += sum(step for _, step in together)
         yield at, hidden
-
-
-def most_hidden(given: Sequence[Given]) -> int:
-    """The most records that were hidden at one time."""
-    return max((records for _, records in hidden_over_time(given)), default=0)
 
 
 def ended_how(ended: Iterable[Ended]) -> dict[str, int]:

@@ -1,11 +1,10 @@
 """What a simulated broker does on a proxy's requests (``PopMessageProcessor``, ``PopLongPollingService``,
 ``AckMessageProcessor``, ``ChangeInvisibleTimeProcessor``, ``PopReviveService``; spec pop 5).
 
-Requests for a topic and a group wait in one line, the one whose time ends first at its head; a record that comes wakes
-the first of them, whoever it is. What a group was given outlives the broker's process, the line does not.
+Requests for a topic and a group wait in one line (`rocketmq_selfbalance.pop.line`); a record that comes wakes the first
+of them, whoever it is. What a group was given outlives the broker's process, the line does not.
 """
 
-from bisect import insort
 from collections.abc import Sequence
 from typing import Final
 
@@ -15,6 +14,7 @@ from protocols.java import Queue
 from protocols.offsets import OffsetSet
 from rocketmq_selfbalance.broker.state import Broker
 from rocketmq_selfbalance.pop import Handle, PopRecord, PopTopic
+from rocketmq_selfbalance.pop.line import ARRIVE, FREED, POLL, POPPED, REVIVE, set_timers
 from rocketmq_selfbalance.pop.revive import INTERVAL_MS
 from rocketmq_selfbalance.pop.topic import RETRY_FIRST_BELOW
 from rocketmq_selfbalance.popping.messages import (
@@ -26,13 +26,8 @@ from rocketmq_selfbalance.popping.messages import (
     Received,
     ReceiveMessage,
 )
-from rocketmq_selfbalance.popping.state import GivenOut, Place, Waiting
+from rocketmq_selfbalance.popping.state import GivenOut, Place
 
-POPPED: Final = "popped"
-"""First part of timers' names; the others are what is due, topic and group."""
-POLL, ARRIVE, REVIVE, FREED = "poll", "arrive", "revive", "freed"
-_EARLY_MS: Final = 50.0
-"""A request is answered so long before its time is over."""
 _REVIVED_AFTER_MS: Final = 2_000.0
 """No record comes back earlier after its invisible time is over."""
 
@@ -51,7 +46,7 @@ def given_out(broker: Broker, now: Time, topic: str, group: str) -> GivenOut:
 def start(broker: Broker, now: Time, out: Outbox) -> None:
     """The broker starts: nobody waits there yet, but records may come back."""
     for state in broker.disk.given_out.values():
-        state.line.clear()
+        state.line.waiting.clear()
         _set_timers(broker, now, state, out)
 
 
@@ -66,8 +61,7 @@ def receive(broker: Broker, now: Time, sender: str, request: ReceiveMessage, out
     if handles:
         out.send(sender, Received(request.correlation, True, handles))
     else:
-        state.asked += 1
-        insort(state.line, Waiting(now + request.polling - _EARLY_MS, state.asked, sender, request))
+        state.line.join(now, sender, request)
     _set_timers(broker, now, state, out)
 
 
@@ -86,39 +80,25 @@ def _take(broker: Broker, now: Time, state: GivenOut, request: ReceiveMessage, o
     records, store = state.records, broker.disk.store
     ends = {number: store.max_offset(state.topic, number, now) for number in numbers}
     for number in numbers:
-        _begin(broker, now, state, number)
+        _begin(broker, state, number, ends[number])
     waiting = len(records.retried) > records.retry_offset
     if not waiting and all(records.committed[number] >= ends[number] for number in numbers):
         return ()
     random = _random(len(numbers), waiting, out)
-    if request.in_order:
-        handles = records.pop_in_order(now, ends, numbers, request.most, request.invisible, random, request.attempt_id)
-    else:
-        handles = records.pop(now, ends, numbers, request.most, request.invisible, random)
+    handles = records.give_out(now, ends, numbers, request, random)
     _tell(broker, now, state, request, handles, out)
-    for number in numbers:
-        offset = records.committed[number]
-        if broker.offsets.query(state.group, state.topic, number) != offset:
-            broker.offsets.commit(now, state.group, state.topic, number, offset)
-            broker.unflushed = True
+    broker.commit_popped(now, state.group, state.topic, {number: records.committed[number] for number in numbers})
     return tuple(handles)
 
 
-def _begin(broker: Broker, now: Time, state: GivenOut, number: int) -> None:
-    """A queue that was never asked begins at an administrator's offset, a committed one, or, where it was ever cut, at
-    its last record (spec pop 5.2)."""
+def _begin(broker: Broker, state: GivenOut, number: int, end: int) -> None:
     queue = broker.disk.store.queue(state.topic, number)
     assert queue is not None
-    committed = state.records.committed
     reset = broker.offsets.take_reset(state.group, state.topic, number)
-    if reset is not None:
-        committed[number] = reset
-        state.records.ordered.clear(number)
-    elif number not in committed:
+    known = state.records.committed.get(number)
+    if known is None:
         known = broker.offsets.query(state.group, state.topic, number)
-        newest = queue.max_offset(now) - 1 if queue.min_offset > 0 else 0
-        committed[number] = known if known >= 0 else newest
-    committed[number] = max(committed[number], queue.min_offset)
+    state.records.begin(number, reset=reset, known=known, least=queue.min_offset, end=end)
 
 
 def _random(queues: int, retried: bool, out: Outbox) -> int:
@@ -295,7 +275,7 @@ def forget(broker: Broker, topic: str, out: Outbox) -> None:
     """The topic is gone: whoever waits there is answered that it cannot be asked."""
     for key in [key for key in broker.disk.given_out if key[0] == topic]:
         state = broker.disk.given_out.pop(key)
-        for waiting in state.line:
+        for waiting in state.line.waiting:
             out.send(waiting.sender, Received(waiting.request.correlation, False))
         for what in (POLL, ARRIVE, REVIVE, FREED):
             out.cancel_timer((POPPED, what, *key))
@@ -307,8 +287,7 @@ def due(broker: Broker, now: Time, timer: TimerName, out: Outbox) -> None:
     state = given_out(broker, now, topic, group)
     _catch_up(broker, now, state, out)
     if what == POLL:
-        while state.line and state.line[0].due <= now:
-            waiting = state.line.pop(0)
+        for waiting in state.line.over(now):
             handles = _take(broker, now, state, waiting.request, out)
             out.send(waiting.sender, Received(waiting.request.correlation, True, handles))
     else:
@@ -318,50 +297,41 @@ def due(broker: Broker, now: Time, timer: TimerName, out: Outbox) -> None:
 
 def _wake_all(broker: Broker, now: Time, state: GivenOut, out: Outbox) -> None:
     """The first in line gets what is there, and so on while something is."""
-    while state.line:
-        first = state.line[0]
+    while state.line.waiting:
+        first = state.line.waiting[0]
         handles = _take(broker, now, state, first.request, out)
         if not handles:
             return
-        state.line.pop(0)
+        state.line.waiting.pop(0)
         out.send(first.sender, Received(first.request.correlation, True, handles))
 
 
 def _catch_up(broker: Broker, now: Time, state: GivenOut, out: Outbox) -> None:
     """The threads of the revive queues have done what was due until now: nobody looked before anything could come
     back."""
-    records = state.records
-    copied = False
-    while records.next_revival() <= now:
-        for record in records.revive_once():
-            place = record.number, record.offset
-            hidden = state.hidden.get(place)
-            if hidden is not None and hidden.until <= now:  # else it is a copy of before an administrator's reset
-                _available(broker, state, place, out)
-            copied = True
+    copied = state.records.revive(now)
+    for record in copied:
+        place = record.number, record.offset
+        hidden = state.hidden.get(place)
+        if hidden is not None and hidden.until <= now:  # else it is a copy of before an administrator's reset
+            _available(broker, state, place, out)
     if copied:
         _wake_all(broker, now, state, out)
 
 
 def _set_timers(broker: Broker, now: Time, state: GivenOut, out: Outbox) -> None:
-    name = state.topic, state.group
-    _timer((POPPED, POLL, *name), state.line[0].due if state.line else None, now, out)
-    _timer((POPPED, ARRIVE, *name), _next_arrival(broker, now, state) if state.line else None, now, out)
+    records, waits = state.records, bool(state.line.waiting)
     first = state.first_due()
     comes_back = None
-    if first is not None and not state.records.ordered.batches:
-        comes_back = max(first + _REVIVED_AFTER_MS, state.records.next_revival())
-    _timer((POPPED, REVIVE, *name), comes_back, now, out)
-    times = [batch.free_at() for batch in state.records.ordered.batches.values()] if state.line else []
-    free = min([at for at in times if at is not None and at > now], default=None)
-    _timer((POPPED, FREED, *name), free, now, out)
-
-
-def _timer(name: TimerName, at: Time | None, now: Time, out: Outbox) -> None:
-    if at is None:
-        out.cancel_timer(name)
-    else:
-        out.set_timer(name, max(now, at))
+    if first is not None and not records.ordered.batches:
+        comes_back = max(first + _REVIVED_AFTER_MS, records.next_revival())
+    due = {
+        POLL: state.line.first_due(),
+        ARRIVE: _next_arrival(broker, now, state) if waits else None,
+        REVIVE: comes_back,
+        FREED: records.ordered.next_free(now) if waits else None,
+    }
+    set_timers(now, state.topic, state.group, due, out)
 
 
 def _next_arrival(broker: Broker, now: Time, state: GivenOut) -> Time | None:

@@ -25,6 +25,7 @@ from rocketmq_selfbalance.broker.state import Broker, Handler, retry_topic
 from rocketmq_selfbalance.messages import membership, offsets
 from rocketmq_selfbalance.messages.nameserver import TopicConfig
 from rocketmq_selfbalance.messages.requests import Answer, LockBatchMq, LockBatchMqAnswer, UnlockBatchMq
+from rocketmq_selfbalance.pop.line import POPPED
 from rocketmq_selfbalance.popping import messages as popping
 
 DELIVER = "deliver"
@@ -229,7 +230,7 @@ class BrokerNode(NodeState):
         if isinstance(timer, tuple):
             if timer[0] == IDLE:
                 connections.idle_due(self.state, now, timer[1], out)
-            elif timer[0] == giving_out.POPPED:
+            elif timer[0] == POPPED:
                 giving_out.due(self.state, now, timer, out)
             else:
                 pulls.held_due(self.state, now, timer, out)

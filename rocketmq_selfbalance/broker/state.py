@@ -302,6 +302,13 @@ class Broker(NodeState):
         if peer in self.active:
             self.active[peer] = max(now, self.active[peer])
 
+    def commit_popped(self, now: Time, group: str, topic: str, committed: Mapping[int, int]) -> None:
+        """The group was given records out by POP: queue number to the offset behind the last of them."""
+        for number, offset in committed.items():
+            if self.offsets.query(group, topic, number) != offset:
+                self.offsets.commit(now, group, topic, number, offset)
+                self.unflushed = True
+
     def push(self, now: Time, peer: str, message: Message, out: Outbox) -> None:
         """Send what was not asked for just now."""
         if peer not in self.ghosts:

@@ -1,4 +1,4 @@
-"""RocketMQ as a scenario's cluster: servers, clients, members, their settings and views."""
+"""RocketMQ as a scenario's cluster: servers, clients, members and their settings."""
 
 from typing import TYPE_CHECKING
 
@@ -132,13 +132,7 @@ if TYPE_CHECKING:
     from rocketmq_selfbalance.messages.requests import REQUEST_CODES, ClientRequest, LockBatchMq, UnlockBatchMq
     from rocketmq_selfbalance.nameserver import NameServer, NameServerSettings, RouteInfoManager
     from rocketmq_selfbalance.pop import (
-        DEFAULT_INVISIBLE_MS,
-        LEAST_INVISIBLE_MS,
-        MOST_AT_ONCE,
-        MOST_INVISIBLE_MS,
-        MOST_POLLING_MS,
         POP,
-        RETRY_MAX_TIMES,
         Handle,
         Mode,
         OrderedBatch,
@@ -148,10 +142,7 @@ if TYPE_CHECKING:
         RequestModes,
         ReviveQueue,
         TopicRoutes,
-        WakeAt,
         assigned,
-        polling_time,
-        retry_delay,
     )
     from rocketmq_selfbalance.popping.proxy import PROXY
     from rocketmq_selfbalance.popping.settings import NAMES as POP_NAMES

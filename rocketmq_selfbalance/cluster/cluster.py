@@ -27,7 +27,6 @@ from rocketmq_selfbalance.cluster.outages import NAME_SERVER
 from rocketmq_selfbalance.cluster.scenario_cluster import LOOK_AGAIN_MS, OWN, ScenarioCluster
 from rocketmq_selfbalance.cluster.servers import Servers, configuration
 from rocketmq_selfbalance.fast_forward.driver import FastForward
-from rocketmq_selfbalance.pop import PopMember
 from rocketmq_selfbalance.versions import DEFAULT, VERSIONS
 
 
@@ -67,13 +66,11 @@ class RocketMQCluster(ScenarioCluster):
         FastForward(self.simulation)
 
     def registered(self, group: str) -> frozenset[str]:
-        """The nodes of the clients whom some running broker counts in the group, and of members that take by POP."""
+        """The nodes of the clients whom some running broker counts in the group."""
         tables = [each.consumers.groups.get(group) for each in self.servers.replicas.running()]
-        popping = {self.topology.node[key] for key in self.members.popping if key.group == group}
-        sharing = {
+        return frozenset(
             channel for table in tables if table is not None for channel in table.channels if GHOST not in channel
-        }
-        return frozenset(sharing | {node for node in popping if self.simulation.is_running(node)})
+        )
 
     def backlog(self, group: str) -> Backlog | None:
         """As ``consumerProgress`` tells it, of the masters that run."""
@@ -104,9 +101,6 @@ class RocketMQCluster(ScenarioCluster):
     def _start_process(self, node: str, keys: list[MemberKey]) -> None:
         if self.simulation.is_running(node):
             self.simulation.end(node)
-        if any(key in self.members.popping for key in keys):
-            self.simulation.start(node, PopMember())
-            return
         specs = tuple(map(self._spec, keys))
         self.simulation.start(node, Client(self.members.client_id(node), (NAME_SERVER,), specs))
 
@@ -130,8 +124,6 @@ class RocketMQCluster(ScenarioCluster):
     def _leave(self, event: events.Leave) -> None:
         key = self.topology.key(event.group, event.leave)
         self._restarting.pop(key, None)
-        if key in self.members.popping:
-            end_process(self.simulation, self.topology, self.topology.node[key])
         self._tell(key, commands.Shutdown(key.group))
 
     def _restart(self, event: events.Restart) -> None:

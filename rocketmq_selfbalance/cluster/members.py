@@ -120,8 +120,6 @@ class Members:
     ) -> None:
         self.by_hand: set[MemberKey] = set()
         """Members whose listener is somebody's own (`ConsumerSpec.by_hand`)."""
-        self.popping: set[MemberKey] = set()
-        """Members that take messages by POP and own no queues (`rocketmq_selfbalance.pop`)."""
         self._strategy = split_system(system.system)[1]
         self._topology, self._configuration = topology, configuration
         self._files: dict[tuple[str, str], OffsetsFile] = {}

@@ -80,7 +80,7 @@ class BrokerAdapter:
         """Claims of a client: of heartbeats `Beating`; of member lists whether it would do nothing if it were given
         them; of locks those that it holds, about a group; of commits group and queue to offset."""
         broker = self.broker
-        harmless: dict[tuple[str, type[Message]], Any] = {}
+        harmless: dict[tuple[str, type[Message]], object] = {}
         missed: dict[tuple[str, type[Message]], Time] = {}
         patience = min(broker.settings.channel_expired_timeout_ms, broker.settings.server_channel_max_idle_ms)
         lists = {name: in_order(broker.consumers.client_ids(name) or ()) for name in broker.consumers.groups}

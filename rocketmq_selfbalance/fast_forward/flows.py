@@ -37,7 +37,7 @@ class NameServerAdapter:
 
     def quiescence(self, now: Time) -> contract.Quiescence | None:
         table = self._node.table
-        registered: dict[_From, Any] = {}
+        registered: dict[_From, object] = {}
         missed: dict[_From, Time] = {}
         for known in table.live.values():
             registered[known.channel, RegisterBroker] = known.version
@@ -59,13 +59,13 @@ class NameServerAdapter:
         return all(route in (None, has) for topic, has in claim for route in (self._node.route(topic),))
 
 
-class _Harmless(Mapping[_From, Any]):
+class _Harmless(Mapping[_From, object]):
     """What brokers registered; and from anybody the question for routes that he knows."""
 
-    def __init__(self, registered: dict[_From, Any], known_routes: contract.Judge) -> None:
+    def __init__(self, registered: dict[_From, object], known_routes: contract.Judge) -> None:
         self._registered, self._known_routes = registered, known_routes
 
-    def __getitem__(self, key: _From) -> Any:
+    def __getitem__(self, key: _From) -> object:
         return self._known_routes if key[1] is GetRouteInfo else self._registered[key]
 
     def __iter__(self) -> Iterator[_From]:
@@ -135,7 +135,7 @@ class Currents:
         """``states`` and ``adapters``: of all processes that run and do not hang."""
         self._simulation = simulation
         self.alive: Sequence[Current] = list(_alive(simulation, states, adapters, troubles))
-        self._messages: set[tuple[Any, ...]] = set()
+        self._messages: set[tuple[object, ...]] = set()
         """Link, type and number of the messages."""
         self._sent: list[tuple[Link, int]] = []
         """How many were passed over on a link."""

@@ -62,6 +62,11 @@ class OrderedQueues(NodeState):
         batch.invisible = batch.invisible or invisible
         return batch.is_blocked(now)
 
+    def next_free(self, now: Time) -> Time | None:
+        """When the next queue is free after now; None where none is blocked."""
+        times = [batch.free_at() for batch in self.batches.values()]
+        return min((at for at in times if at is not None and at > now), default=None)
+
     def give_out(
         self, now: Time, key: Key, offsets: Sequence[int], invisible: Time, attempt_id: str | None = None
     ) -> Mapping[int, int]:

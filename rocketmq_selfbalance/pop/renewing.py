@@ -4,12 +4,19 @@ clients follow it."""
 
 from typing import Final, NamedTuple
 
+from protocols.engine.nodes import Time
+
 RENEWALS_MS: Final = tuple(minutes * 60_000 for minutes in (1, 3, 5, 10, 30, 60))
 """For how long the first, second, ... renewal makes a record invisible."""
 
 RETRY_DELAYS_S: Final = (1, 5, 10, 30, 60, 120, 180, 240, 300, 360, 420, 480, 540, 600, 1200, 1800, 3600, 7200)
 """``CustomizedRetryPolicy``: for how long a record is made invisible that its consumer could not handle, by the number
 of the attempt."""
+
+
+def retry_delay(attempt: int) -> Time:
+    """For how long a record is invisible whose handling failed in this attempt, counted from 1; in milliseconds."""
+    return RETRY_DELAYS_S[min(attempt, len(RETRY_DELAYS_S)) - 1] * 1000.0
 
 
 class Renewal(NamedTuple):

@@ -8,10 +8,11 @@ queue runs ahead of the acks: it says what was given out.
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Final
+from typing import Final, Protocol
 
 from protocols.engine.nodes import Time
 from protocols.node_state import NodeState
+from rocketmq_selfbalance.messages.popping import IN_ORDER
 from rocketmq_selfbalance.pop.orderly import ILLEGAL, OrderedQueues
 from rocketmq_selfbalance.pop.revive import CHECK_POINT_EARLY_MS, CheckPoint, Handle, PopRecord, ReviveQueue
 from rocketmq_selfbalance.versions import DEFAULT, Version
@@ -20,8 +21,19 @@ RETRY_FIRST_BELOW: Final = 20
 """``popFromRetryProbability``: of 100 pops so many look into the retry topic first."""
 REVIVE_QUEUES: Final = 8
 """``reviveQueueNum``."""
-IN_ORDER: Final = 999
-"""The number in the place of a revive queue's in handles of ordered pops, which leave no check point."""
+
+
+class PopRequest(Protocol):
+    """Up to ``most`` records, which are then ``invisible`` for so many milliseconds."""
+
+    @property
+    def most(self) -> int: ...
+    @property
+    def invisible(self) -> Time: ...
+    @property
+    def in_order(self) -> bool: ...
+    @property
+    def attempt_id(self) -> str | None: ...
 
 
 @dataclass(slots=True)
@@ -40,6 +52,27 @@ class PopTopic(NodeState):
     pops: int = 0
     rest: int = 0
     """What the last pop left behind in the queues that it visited."""
+
+    def begin(
+        self, number: int, *, reset: int | None, known: int, least: int, end: int, from_start: bool = False
+    ) -> None:
+        """A queue is read on from the offset ``reset`` of an administrator, else from the ``known`` one (-1: none is).
+        Without either it begins at its start, or, where that was ever cut, at its last record (spec pop 5.2).
+        ``least``: its first offset that is left; ``end``: that of the next record."""
+        if reset is not None:
+            self.ordered.clear(number)
+            known = reset
+        elif known < 0:
+            known = least if from_start or least <= 0 else end - 1
+        self.committed[number] = max(known, least)
+
+    def give_out(
+        self, now: Time, ends: Mapping[int, int], numbers: Sequence[int], request: PopRequest, random: int
+    ) -> list[Handle]:
+        """The answer to a request, in order or not; see `pop`."""
+        if request.in_order:
+            return self.pop_in_order(now, ends, numbers, request.most, request.invisible, random, request.attempt_id)
+        return self.pop(now, ends, numbers, request.most, request.invisible, random)
 
     def pop(
         self, now: Time, ends: Mapping[int, int], numbers: Sequence[int], most: int, invisible: Time, random: int
@@ -128,7 +161,7 @@ class PopTopic(NodeState):
         if handle.check_point.revive_queue == IN_ORDER:
             number = handle.check_point.number
             offset = self.ordered.ack(number, handle.record.offset, handle.check_point.pop_time)
-            self.committed[number] = max(self.committed[number], offset)
+            self.committed[number] = max(self.committed.get(number, 0), offset)
             return offset != ILLEGAL
         self.revive_queues[handle.check_point.revive_queue].send(handle.visible_at, handle)
         return True
@@ -156,7 +189,9 @@ class PopTopic(NodeState):
         self.retried += copied
         return copied
 
-    def revive(self, now: Time) -> None:
-        """Let the threads of the revive queues do what is due until now."""
+    def revive(self, now: Time) -> list[PopRecord]:
+        """The threads of the revive queues do what is due until now; what they have copied to the retry topic."""
+        copied: list[PopRecord] = []
         while self.next_revival() <= now:
-            self.revive_once()
+            copied += self.revive_once()
+        return copied

@@ -9,19 +9,11 @@ from protocols.engine.nodes import Time
 from protocols.node_state import Apart, NodeState
 from protocols.offsets import OffsetSet
 from rocketmq_selfbalance.pop import CheckPoint, PopTopic
+from rocketmq_selfbalance.pop.line import Line
 from rocketmq_selfbalance.popping.messages import ReceiveMessage
 
 Place: TypeAlias = tuple[int, int]
 """Number of the queue, and offset, that a record had at first."""
-
-
-class Waiting(NamedTuple):
-    """A request that waits, sorted by the end of its waiting."""
-
-    due: Time
-    number: int
-    sender: str
-    request: ReceiveMessage
 
 
 class Hidden(NamedTuple):
@@ -50,8 +42,7 @@ class GivenOut(NodeState):
     of nobody."""
     due: Apart[list[tuple[Time, Place]]] = field(default_factory=list)
     """A heap of when hidden records are visible again; some of them are out of date."""
-    line: list[Waiting] = field(default_factory=list)
-    asked: int = 0
+    line: Line[ReceiveMessage] = field(default_factory=Line)
 
     def hide(self, place: Place, member: str, point: CheckPoint, *, given_back: bool = False) -> None:
         hidden = self.hidden[place] = Hidden(member, point.pop_time, point.invisible, given_back)

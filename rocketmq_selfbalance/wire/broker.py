@@ -26,8 +26,8 @@ from rocketmq_selfbalance.messages.popping import (
     ToDeadLetters,
 )
 from rocketmq_selfbalance.messages.requests import Answer, LockBatchMq, LockBatchMqAnswer, UnlockBatchMq
+from rocketmq_selfbalance.pop.line import POPPED
 from rocketmq_selfbalance.wire import allocation, messages, offset_views, popped, popping, pulling, sending
-from rocketmq_selfbalance.wire.given_out import POPPED
 from rocketmq_selfbalance.wire.served import ClientKind, Served
 
 T = TypeVar("T")

@@ -6,30 +6,17 @@ Times of check points are milliseconds since 1970, as in receipt handles; those 
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field
-from typing import NamedTuple
 
 from protocols.engine.nodes import Outbox, Time
 from rocketmq_selfbalance.messages import popping as asked
-from rocketmq_selfbalance.pop import Handle, PopRecord, PopTopic, ReviveQueue, retry_topic_of
+from rocketmq_selfbalance.pop import Handle, PopRecord, PopTopic, ReviveQueue, line, retry_topic_of
+from rocketmq_selfbalance.pop.line import FREED, POLL, REVIVE, Line
 from rocketmq_selfbalance.pop.revive import INTERVAL_MS, CheckPoint
 from rocketmq_selfbalance.pop.topic import REVIVE_QUEUES
 from rocketmq_selfbalance.wire.served import RecordQueue, Served, StoredRecord
 
 MOST_LOOKED_AT = 16_000
 """Records that one pop looks at for some with wanted tags."""
-
-POPPED = "popped"
-"""First part of timers' names; the others are what is due, topic and group."""
-POLL, REVIVE, FREED = "poll", "revive", "freed"
-
-
-class Waiting(NamedTuple):
-    """A request that waits, sorted by the end of its waiting."""
-
-    due: Time
-    number: int
-    sender: str
-    pop: asked.Pop
 
 
 @dataclass(slots=True)
@@ -38,8 +25,7 @@ class GivenOut(PopTopic):
 
     topic: str = ""
     group: str = ""
-    line: list[Waiting] = field(default_factory=list)
-    waited: int = 0
+    line: Line[asked.Pop] = field(default_factory=Line)
     wanted: frozenset[int] | None = None
     """Hashes of the tags that the present pop wants; None for all."""
     queues: dict[int, RecordQueue] = field(default_factory=dict)
@@ -100,20 +86,15 @@ def stored_record(served: Served, state: GivenOut, *, of_retry: bool, number: in
 
 def commit(served: Served, state: GivenOut, numbers: Iterable[int]) -> None:
     """The offsets of these queues are committed."""
-    for number in numbers:
-        offset = state.committed[number]
-        if served.broker.offsets.query(state.group, state.topic, number) != offset:
-            served.broker.offsets.commit(served.now, state.group, state.topic, number, offset)
-            served.broker.unflushed = True
+    committed = {number: state.committed[number] for number in numbers}
+    served.broker.commit_popped(served.now, state.group, state.topic, committed)
 
 
 def set_timers(served: Served, now: Time, state: GivenOut, out: Outbox) -> None:
-    name = state.topic, state.group
-    if state.line:
-        out.set_timer((POPPED, POLL, *name), max(now, state.line[0].due))
-    if not state.is_idle():
-        out.set_timer((POPPED, REVIVE, *name), max(now, state.next_revival() - served.epoch_ms + 1))
-    times = [batch.free_at() for batch in state.ordered.batches.values()]
-    free = [at for at in times if at is not None and at >= served.epoch(now)]
-    if free and state.line:
-        out.set_timer((POPPED, FREED, *name), max(now, min(free) - served.epoch_ms + 1))
+    free = state.ordered.next_free(served.epoch(now) - 1) if state.line.waiting else None
+    due = {
+        POLL: state.line.first_due(),
+        REVIVE: None if state.is_idle() else state.next_revival() - served.epoch_ms + 1,
+        FREED: None if free is None else free - served.epoch_ms + 1,
+    }
+    line.set_timers(now, state.topic, state.group, due, out)

@@ -5,7 +5,6 @@ from protocols.engine.nodes import Outbox, Time
 from rocketmq_selfbalance import codes
 from rocketmq_selfbalance.messages import popping as asked
 from rocketmq_selfbalance.pop import Handle, PopRecord
-from rocketmq_selfbalance.pop.orderly import ILLEGAL
 from rocketmq_selfbalance.pop.revive import CheckPoint
 from rocketmq_selfbalance.pop.topic import REVIVE_QUEUES
 from rocketmq_selfbalance.wire import sending, stored_messages
@@ -21,10 +20,11 @@ from rocketmq_selfbalance.wire.popping import wake
 from rocketmq_selfbalance.wire.served import Served
 
 
-def _point(served: Served, message: asked.Handle) -> Handle:
-    """The handle as the model has it."""
-    offset = message.offset - message.start
-    records = tuple(PopRecord(message.number, message.start + place) for place in range(max(offset, 0) + 1))
+def _point(message: asked.Handle, record: PopRecord | None = None) -> Handle:
+    """The handle as the model has it. ``record``: what it stands for, where the first queue and offset count."""
+    position = max(message.offset - message.start, 0)
+    records = tuple(PopRecord(message.number, message.start + place) for place in range(position))
+    records += (record or PopRecord(message.number, message.start + position),)
     point = CheckPoint(
         float(message.pop_time),
         float(message.invisible),
@@ -34,7 +34,7 @@ def _point(served: Served, message: asked.Handle) -> Handle:
         records,
         message.revive_queue,
     )
-    return Handle(point, max(offset, 0))
+    return Handle(point, position)
 
 
 def _illegal(served: Served, now: Time, state: GivenOut, handle: asked.Handle, *, last: int) -> int:
@@ -71,14 +71,11 @@ def ack_batch(served: Served, now: Time, sender: str, message: asked.BatchAck, o
 
 
 def _acked(served: Served, now: Time, state: GivenOut, handle: asked.Handle, out: Outbox) -> int:
+    if not state.ack(_point(handle)):
+        return codes.MESSAGE_ILLEGAL
     if handle.revive_queue != asked.IN_ORDER:
-        state.ack(_point(served, handle))
         return codes.SUCCESS
     number = handle.number
-    offset = state.ordered.ack(number, handle.offset, float(handle.pop_time))
-    if offset == ILLEGAL:
-        return codes.MESSAGE_ILLEGAL
-    state.committed[number] = max(state.committed.get(number, 0), offset)
     commit(served, state, (number,))
     if not state.ordered.is_blocked(float(served.epoch(now)), number, None, 0.0):
         queue = served.store.records(state.topic, number)
@@ -95,26 +92,11 @@ def change(served: Served, now: Time, sender: str, message: asked.ChangeInvisibl
     if code != codes.SUCCESS:
         out.send(sender, asked.Changed(message.correlation, code))
         return
-    wall = float(served.epoch(now))
-    if old.revive_queue == asked.IN_ORDER:
-        state.ordered.change(old.number, old.offset, float(old.pop_time), wall + message.invisible)
-        new = old._replace(invisible=int(wall + message.invisible) - old.pop_time)
-    else:
-        stored = stored_record(served, state, of_retry=old.kind == asked.OF_RETRY, number=old.number, offset=old.offset)
-        times = 0 if stored is None else stored_messages.decode(stored.content).record.reconsume_times
-        record = _origin(state, old)._replace(times=times - message.suspend)
-        point = CheckPoint(
-            wall,
-            float(message.invisible),
-            old.kind == asked.OF_RETRY,
-            old.number,
-            old.offset,
-            (record,),
-            old.revive_queue,
-        )
-        state._given(point)
-        state.ack(_point(served, old))
-        new = old._replace(start=old.offset, pop_time=int(wall), invisible=message.invisible)
+    stored = stored_record(served, state, of_retry=old.kind == asked.OF_RETRY, number=old.number, offset=old.offset)
+    times = 0 if stored is None else stored_messages.decode(stored.content).record.reconsume_times
+    record = _origin(state, old)._replace(times=times - message.suspend)
+    point = state.change(float(served.epoch(now)), _point(old, record), message.invisible).check_point
+    new = old._replace(start=point.start, pop_time=int(point.pop_time), invisible=int(point.invisible))
     set_timers(served, now, state, out)
     out.send(sender, asked.Changed(message.correlation, codes.SUCCESS, new))
 

@@ -1,7 +1,6 @@
 """Pops of real records at a served broker (``PopMessageProcessor``, ``PopLongPollingService``, ``PopReviveService``;
 spec pop 5.1, 5.2, 5.4): requests wait in one line, and a record that comes wakes the first of them."""
 
-from bisect import insort
 from collections.abc import Iterable
 
 from protocols.engine.nodes import Outbox, Time, TimerName
@@ -10,24 +9,15 @@ from rocketmq_selfbalance.broker import administration
 from rocketmq_selfbalance.messages import popping as asked
 from rocketmq_selfbalance.messages.nameserver import TopicConfig
 from rocketmq_selfbalance.pop import Handle, PopRecord
+from rocketmq_selfbalance.pop.line import POLL, REVIVE, Waiting
 from rocketmq_selfbalance.pop.topic import REVIVE_QUEUES
 from rocketmq_selfbalance.wire import pulling, stored_messages
-from rocketmq_selfbalance.wire.given_out import (
-    POLL,
-    REVIVE,
-    GivenOut,
-    Waiting,
-    commit,
-    given_out,
-    set_timers,
-    stored_record,
-)
+from rocketmq_selfbalance.wire.given_out import GivenOut, commit, given_out, set_timers, stored_record
 from rocketmq_selfbalance.wire.served import Served
 
 MOST_AT_ONCE = 32
 MOST_WAITING = 1_024
 """``popPollingSize``: requests of one topic, group and queue."""
-ANSWER_EARLY_MS: Time = 50.0
 FORCE_EVERY = 800
 """``popLongPollingForceNotifyInterval``: a record at such an offset wakes a request whatever its tags are."""
 
@@ -36,7 +26,7 @@ def begin(served: Served) -> None:
     """The broker starts: requests that waited at its forerunner are gone."""
     for state in served.store.popped.values():
         if isinstance(state, GivenOut):
-            state.line.clear()
+            state.line.waiting.clear()
 
 
 def pop(served: Served, now: Time, sender: str, message: asked.Pop, out: Outbox) -> None:
@@ -51,11 +41,10 @@ def pop(served: Served, now: Time, sender: str, message: asked.Pop, out: Outbox)
         _answer(served, now, sender, state, message, records, out)
     elif message.polling <= 0:
         _answer(served, now, sender, state, message, (), out)
-    elif sum(waiting.pop.number == message.number for waiting in state.line) >= MOST_WAITING:
+    elif sum(waiting.request.number == message.number for waiting in state.line.waiting) >= MOST_WAITING:
         out.send(sender, asked.Popped(message.correlation, codes.POLLING_FULL))
     else:
-        state.waited += 1
-        insort(state.line, Waiting(now + message.polling - ANSWER_EARLY_MS, state.waited, sender, message))
+        state.line.join(now, sender, message)
         set_timers(served, now, state, out)
 
 
@@ -99,11 +88,7 @@ def _taken(
     revive_queue = served.revive_queue(message.correlation)
     state.pops = state.pops if revive_queue is None else revive_queue
     random = out.choose(f"pop {message.correlation}", range(100))
-    most = min(message.most, MOST_AT_ONCE)
-    if message.in_order:
-        found = state.pop_in_order(wall, ends, numbers, most, message.invisible, random, message.attempt_id)
-    else:
-        found = state.pop(wall, ends, numbers, most, message.invisible, random) if numbers else []
+    found = state.give_out(wall, ends, numbers, message, random) if numbers else []
     commit(served, state, numbers)
     set_timers(served, now, state, out)
     records = [_record(served, state, handle) for handle in found]
@@ -111,25 +96,21 @@ def _taken(
 
 
 def _look(served: Served, now: Time, state: GivenOut, numbers: Iterable[int], *, from_start: bool) -> None:
-    """Queues go on at an administrator's offset or at the committed one; without any they begin at their start or near
-    their end."""
+    """Where these queues are read on."""
     topic, group, offsets = state.topic, state.group, served.broker.offsets
     for number in numbers:
         queue = served.store.records(topic, number)
         if queue is None:
             continue
         state.queues[number] = queue
-        reset = offsets.take_reset(group, topic, number)
-        if reset is not None:
-            state.committed[number] = reset
-            state.ordered.clear(number)
-        elif (known := offsets.query(group, topic, number)) >= 0:
-            state.committed[number] = known  # who pulled in between has moved it, too
-        else:
-            state.committed[number] = (
-                queue.min_offset if from_start or queue.min_offset <= 0 else queue.max_offset(now) - 1
-            )
-        state.committed[number] = max(state.committed[number], queue.min_offset)
+        state.begin(
+            number,
+            reset=offsets.take_reset(group, topic, number),
+            known=offsets.query(group, topic, number),  # who pulled in between has moved it, too
+            least=queue.min_offset,
+            end=queue.max_offset(now),
+            from_start=from_start,
+        )
 
 
 def _record(served: Served, state: GivenOut, handle: Handle) -> asked.PoppedRecord | None:
@@ -182,18 +163,18 @@ def arrived(served: Served, now: Time, topic: str, number: int, out: Outbox) -> 
         return
     newest = queue.stored[-1]
     for state in list(served.store.popped.values()):
-        if isinstance(state, GivenOut) and state.topic == topic and state.line:
+        if isinstance(state, GivenOut) and state.topic == topic and state.line.waiting:
             for line in (codes.ALL_QUEUES, number):
                 first = _first(state, line)
-                wanted = None if first is None else pulling.codes_of(first.pop.tags)
+                wanted = None if first is None else pulling.codes_of(first.request.tags)
                 offset = queue.max_offset(now) - 1
                 if wanted is None or newest.tags in wanted or offset % FORCE_EVERY == 0:
                     wake(served, now, state, out, line)
 
 
-def _first(state: GivenOut, line: int) -> Waiting | None:
+def _first(state: GivenOut, line: int) -> Waiting[asked.Pop] | None:
     """The request that waits longest for this queue, or for any (`codes.ALL_QUEUES`)."""
-    return next((waiting for waiting in state.line if waiting.pop.number == line), None)
+    return next((waiting for waiting in state.line.waiting if waiting.request.number == line), None)
 
 
 def wake(served: Served, now: Time, state: GivenOut, out: Outbox, line: int = codes.ALL_QUEUES) -> None:
@@ -201,17 +182,17 @@ def wake(served: Served, now: Time, state: GivenOut, out: Outbox, line: int = co
     first = _first(state, line)
     if first is None:
         return
-    records = _taken(served, now, state, first.pop, out)
+    records = _taken(served, now, state, first.request, out)
     if records:
-        state.line.remove(first)
-        _answer(served, now, first.sender, state, first.pop, records, out)
+        state.line.waiting.remove(first)
+        _answer(served, now, first.sender, state, first.request, records, out)
 
 
 def forget(served: Served, sender: str) -> None:
     """A connection ended: its requests are passed over."""
     for state in served.store.popped.values():
-        if isinstance(state, GivenOut) and any(waiting.sender == sender for waiting in state.line):
-            state.line = [waiting for waiting in state.line if waiting.sender != sender]
+        if isinstance(state, GivenOut):
+            state.line.waiting = [waiting for waiting in state.line.waiting if waiting.sender != sender]
 
 
 def due(served: Served, now: Time, timer: TimerName, out: Outbox) -> None:
@@ -220,10 +201,9 @@ def due(served: Served, now: Time, timer: TimerName, out: Outbox) -> None:
     _, what, topic, group = timer
     state = given_out(served, now, topic, group)
     if what == POLL:
-        while state.line and state.line[0].due <= now:
-            waiting = state.line.pop(0)
-            records = _taken(served, now, state, waiting.pop, out)
-            _answer(served, now, waiting.sender, state, waiting.pop, records, out)
+        for waiting in state.line.over(now):
+            records = _taken(served, now, state, waiting.request, out)
+            _answer(served, now, waiting.sender, state, waiting.request, records, out)
     elif what == REVIVE:
         _revive(served, now, state, out)
     else:
@@ -233,16 +213,14 @@ def due(served: Served, now: Time, timer: TimerName, out: Outbox) -> None:
 
 def _revive(served: Served, now: Time, state: GivenOut, out: Outbox) -> None:
     """Records that nobody has acked are copied to the group's retry topic, where the line gets them at once."""
-    wall = float(served.epoch(now))
-    copied: list[PopRecord] = []
-    while state.next_revival() <= wall:
-        copied += _copied(served, now, state, state.revive_once(), out)
+    copied = state.revive(float(served.epoch(now)))
+    _copy(served, now, state, copied, out)
     for _ in copied:  # they stand in queue 0 of the retry topic
         wake(served, now, state, out)
         wake(served, now, state, out, 0)
 
 
-def _copied(served: Served, now: Time, state: GivenOut, records: list[PopRecord], out: Outbox) -> list[PopRecord]:
+def _copy(served: Served, now: Time, state: GivenOut, records: list[PopRecord], out: Outbox) -> None:
     if records and state.retry_topic not in served.broker.disk.topics.configs:
         administration.put(served.broker, now, TopicConfig(state.retry_topic, 1, 1), out)
     for record in records:
@@ -252,4 +230,3 @@ def _copied(served: Served, now: Time, state: GivenOut, records: list[PopRecord]
             properties = stored_messages.parse_properties(before.properties)
             again = before._replace(topic=state.retry_topic, queue_number=0, reconsume_times=record.times)
             served.store.append(now, again, properties)
-    return records

@@ -213,7 +213,6 @@ def test_a_strategy_s_settings_are_taken_and_others_refused() -> None:
 
 
 def test_the_shared_package_names_no_strategy_of_any_system() -> None:
-    """Examples of the file format apart (`protocols.scenario.reference`)."""
     names = {record.name for strategies in known_strategies().values() for record in strategies.records}
     variants = {f"{system}:{record.name}" for system, known in known_strategies().items() for record in known.records}
     wrong = []
@@ -225,4 +224,4 @@ def test_the_shared_package_names_no_strategy_of_any_system() -> None:
                 value = node.value
                 if value in names or any(variant in value for variant in variants):
                     wrong.append(f"{path.relative_to(ROOT)}: {value}")
-    assert [each for each in wrong if not each.startswith("protocols/scenario/reference.py: ")] == []
+    assert wrong == []

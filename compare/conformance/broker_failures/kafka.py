@@ -249,7 +249,7 @@ _DONE = re.compile(r"(kill -9|SIGTERM|SIGSTOP|SIGCONT|start) node (\d+)")
 _DOES = {"kill -9": "kill", "SIGTERM": "stop", "SIGSTOP": "freeze"}
 
 
-def _events(recording: Recording, brokers: Mapping[int, str]) -> Iterator[dict[str, Any]]:
+def _events(recording: Recording, brokers: Mapping[int, str]) -> Iterator[dict[str, object]]:
     """What the harness did; a broker that is started again returns when it registers, or opens its port."""
     end = recording.producer_ends_at
     for at, event in enumerate(recording.events):

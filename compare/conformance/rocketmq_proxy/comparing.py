@@ -32,7 +32,7 @@ def compared(replay: Replay) -> tuple[list[Difference], list[Measure]]:
     return differences, [summary]
 
 
-def recorded_deliveries(recording: Recording) -> dict[Attempt, tuple[RecordedCall, Mapping[str, Any]]]:
+def recorded_deliveries(recording: Recording) -> dict[Attempt, tuple[RecordedCall, Mapping[str, object]]]:
     """Each delivery with its call and the message as it was given."""
     return {attempt_of(message): (call, message) for call in recording.grpc for message in delivered_in(call)}
 
@@ -176,7 +176,7 @@ _MAY_BE = ("OK", "MESSAGE_NOT_FOUND")
 """Which request of several gets a message is compared by the client; of one client's any may."""
 
 
-def _whole(recording: Recording, field: str, call: RecordedCall, ours: Any) -> Iterable[Difference]:
+def _whole(recording: Recording, field: str, call: RecordedCall, ours: object) -> Iterable[Difference]:
     """Routes and assignments are the same, field by field, unless queues have just been added."""
     real = from_json(METHODS[call.method].response, call.response)
     changes = [

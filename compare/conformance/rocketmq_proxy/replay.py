@@ -262,7 +262,7 @@ class Replay:
             command = from_json(TelemetryCommand, call.message)
             self.world.give(Telemetry(call.call, call.client or "", command))
 
-    def _with_our_handles(self, call: RecordedCall) -> dict[str, Any]:
+    def _with_our_handles(self, call: RecordedCall) -> dict[str, object]:
         request = dict(call.request or {})
         if "receiptHandle" in request:
             request["receiptHandle"] = self._ours(str(request["receiptHandle"]))

@@ -326,6 +326,3 @@ class RealGroup(OneGroup):
 
     def failed(self) -> None:
         """An assertion is about to fail."""
-
-    def popped(self, message: object) -> None:
-        """Nothing is taken by POP here."""

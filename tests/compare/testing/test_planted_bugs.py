@@ -120,33 +120,6 @@ def test_a_listener_that_swallows_what_its_handler_raises(is_buggy: bool, orderl
 
 
 @both
-def test_a_listener_of_the_5x_client_that_swallows_what_its_handler_raises(is_buggy: bool) -> None:
-    group = rocketmq_group(topics={"orders": 1}, produce=0, name="billing")
-    mq: Any = group.rocketmq_v5()
-
-    def handler(message: Any) -> None:
-        if message.delivery_attempt < 2:
-            raise ConnectionError("no database")
-
-    handle = group.watch(handler)
-
-    class Listener(mq.MessageListener):  # type: ignore[misc]
-        def consume(self, message: Any) -> Any:
-            try:
-                handle(message)
-            except Exception:
-                return mq.ConsumeResult.SUCCESS if is_buggy else mq.ConsumeResult.FAILURE
-            return mq.ConsumeResult.SUCCESS
-
-    where = mq.ClientConfiguration("127.0.0.1:8081", mq.Credentials())
-    mq.PushConsumer(where, "billing", Listener(), {"orders": mq.FilterExpression()}).startup()
-    group.produce("orders", 2)
-    group.clock.advance(minutes=2)
-    judge(is_buggy, group.assert_nothing_lost, "2 records were lost", "the handler of c1 raises ConnectionError")
-    group.assert_handled_once()
-
-
-@both
 def test_a_callback_that_blocks(is_buggy: bool) -> None:
     group = kafka_group(topics={"orders": 2}, members=["c2"], settings={"max.poll.interval.ms": 60_000}).settle()
 

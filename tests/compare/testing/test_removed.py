@@ -32,7 +32,7 @@ def test_other_modules_that_are_not_there_are_as_ever() -> None:
         importlib.import_module("compare.testing.nothing")
 
 
-@pytest.mark.parametrize("name", ["aiokafka", "kafka_python"])
+@pytest.mark.parametrize("name", ["aiokafka", "kafka_python", "rocketmq_v5"])
 def test_a_method_of_a_group_tells_it(name: str) -> None:
     with pytest.raises(AttributeError) as raised:
         getattr(kafka_group(), name)()

@@ -16,7 +16,6 @@ from protocols.scenario.fields import Duration
 from protocols.scenario.jitter import IN_STEP, Beginning
 from protocols.scenario.model import Scenario, SystemPart
 from protocols.scenario.reading import read_text
-from protocols.scenario.reference import reference
 from protocols.scenario.running import Run
 from protocols.scenario.topology import ProcessPeers, Topology
 from protocols.scenario.validation import Path, validated
@@ -24,6 +23,7 @@ from protocols.scenario.world import apply_event
 from protocols.scenario.writing import as_yaml
 from protocols.timeline.causes import Call, Causes, Effect
 from tests.rows import rows
+from tools.scenario_reference import reference
 
 
 class Drain(Event):

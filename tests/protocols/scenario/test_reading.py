@@ -13,10 +13,10 @@ from protocols.scenario.events import EVENT_KINDS, Hang, Join, Restart, Rolling
 from protocols.scenario.events.members import started_as
 from protocols.scenario.fields import GroupPart, MemberPart
 from protocols.scenario.model import Scenario, SystemStrategies
-from protocols.scenario.reference import EXAMPLES, reference
 from protocols.strategies import StrategyRecord
 from tests.protocols.scenario.texts import TEXT
 from tests.rows import rows
+from tools.scenario_reference import EXAMPLES, reference
 
 ROOT = Path(__file__).parent.parent.parent.parent
 EXAMPLE_FILES = sorted((ROOT / "examples" / "scenarios").glob("*.yaml"))

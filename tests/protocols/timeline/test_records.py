@@ -6,7 +6,7 @@ import pytest
 
 from protocols.facts import Acquired, Available, Committed, Delivered, Ended, Renewed
 from protocols.timeline import InvariantError
-from protocols.timeline.records import hidden_over_time, most_hidden, redeliveries
+from protocols.timeline.records import hidden_over_time, redeliveries
 from protocols.timeline.rows import COLUMNS, rows
 from protocols.timeline.story import story
 from tests.protocols.timeline.timeline_made import A, B, recorded
@@ -41,7 +41,6 @@ def test_a_record_comes_back_and_its_life_is_told() -> None:
     assert timeline.times_given == {1: 10, 2: 1}
     assert redeliveries(timeline.times_given) == 1
     assert timeline.ended_how == {"acknowledged": 9, "archived": 1}
-    assert most_hidden(timeline.given) == 11
     steps = [(0.0, 10), (100.0, 11), (1_000.0, 7), (2_000.0, 2), (30_000.0, 1), (30_500.0, 2), (31_000.0, 1)]
     assert list(hidden_over_time(timeline.given)) == steps
     assert [len(row) for row in rows(timeline, "given")] == [len(COLUMNS["given"])] * 5

@@ -1,6 +1,6 @@
 """The reference of the scenario file, made from the models: every field, its kind and default, what it means.
 
-``python -m protocols.scenario.reference`` prints it; `docs/scenario.md` holds it, and a test keeps them equal.
+``python -m tools.scenario_reference`` prints it; `docs/scenario.md` holds it, and a test keeps them equal.
 """
 
 import ast
