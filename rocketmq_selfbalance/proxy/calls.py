@@ -1,5 +1,5 @@
-"""What goes between whoever holds the clients' connections and the proxy: bare records. ``correlation`` is the number
-that the transport gave to a call or a stream."""
+"""What goes between the clients' connections and the proxy: bare records. ``correlation`` is the number of a call or a
+stream, which no other one has."""
 
 from typing import NamedTuple, TypeAlias
 

@@ -4,8 +4,7 @@
 - `routes`: where queues are; `receiving`, `acking`, `sending`: what it asks brokers for its clients
 - `checks`: what it refuses by itself
 
-Whoever holds the connections is a node of its own (`rocketmq_selfbalance.wire.grpc_door`); this one knows neither bytes
-nor sockets, and is told the time.
+It knows neither bytes nor sockets (`rocketmq_selfbalance.grpc` makes calls of bytes), and is told the time.
 """
 
 from collections.abc import Callable, Mapping
@@ -59,16 +58,16 @@ class ProxyNode:
 
     def receive(self, now: Time, sender: str, message: Message, out: Outbox) -> None:
         proxy = self.proxy
-        if sender != proxy.transport:
-            proxy.answered(now, message, out)
-        elif isinstance(message, Call):
-            self._called(now, message, out)
+        if isinstance(message, Call):
+            self._called(now, sender, message, out)
         elif isinstance(message, Telemetry):
-            telling.telemetry(proxy, now, message, out)
+            telling.telemetry(proxy, now, sender, message, out)
         elif isinstance(message, Cancelled):
             proxy.open.pop(message.correlation, None)
         elif isinstance(message, StreamClosed):
             proxy.streams.pop(message.correlation, None)
+        else:
+            proxy.answered(now, message, out)
 
     def timeout(self, now: Time, timer: TimerName, out: Outbox) -> None:
         settings = self.proxy.settings
@@ -80,14 +79,14 @@ class ProxyNode:
             out.set_timer(SCAN, now + settings.channel_scan_ms)
 
     def connected(self, now: Time, peer: str, out: Outbox) -> None:
-        """Connections to brokers need no care."""
+        """Connections need no care."""
 
     def closed(self, now: Time, peer: str, out: Outbox) -> None:
-        self.proxy.broker_gone(now, peer, out)
+        self.proxy.gone(now, peer, out)
 
-    def _called(self, now: Time, call: Call, out: Outbox) -> None:
+    def _called(self, now: Time, sender: str, call: Call, out: Outbox) -> None:
         proxy = self.proxy
-        proxy.open[call.correlation] = call
+        proxy.open[call.correlation] = sender
         try:
             if not call.client_id:
                 raise RefusedError(Code.CLIENT_ID_REQUIRED, "client id cannot be empty")

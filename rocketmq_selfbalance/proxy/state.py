@@ -62,6 +62,13 @@ class Renewed:
     """A change is on its way."""
 
 
+class Stream(NamedTuple):
+    """A stream of telemetry: the connection that it is on, and its client's id."""
+
+    peer: str
+    client_id: str
+
+
 class HalfMessage(NamedTuple):
     """The first half of a transaction, as the proxy remembers it."""
 
@@ -76,22 +83,20 @@ Then: TypeAlias = Callable[[Time, Message | None, Outbox], None]
 
 @dataclass(slots=True)
 class Proxy:
-    """One proxy. ``port`` is what its clients are told; ``epoch_ms``: milliseconds from 1970 to the world's time 0;
-    ``transport``: name of the node that holds the clients' connections."""
+    """One proxy. ``port`` is what its clients are told; ``epoch_ms``: milliseconds from 1970 to the world's time 0."""
 
     settings: ProxySettings
     directory: Directory
     port: int
     epoch_ms: Time
-    transport: str
     routes: Routes = field(init=False)
     clients: dict[str, Client] = field(default_factory=dict)
     renewed: dict[Kept, Renewed] = field(default_factory=dict)
     halves: dict[str, HalfMessage] = field(default_factory=dict)
-    streams: dict[int, str] = field(default_factory=dict)
-    """Open telemetry stream to its client."""
-    open: dict[int, Call] = field(default_factory=dict)
-    """Calls that wait for their answers."""
+    streams: dict[int, Stream] = field(default_factory=dict)
+    """Open telemetry streams of clients whose settings are known."""
+    open: dict[int, str] = field(default_factory=dict)
+    """Calls that wait for their answers, to the connections that they came on."""
     _asked: dict[int, tuple[str, Then]] = field(default_factory=dict)
     """Number of what was asked of a broker to the broker, and what is done with its answer."""
     _number: int = 0
@@ -107,9 +112,10 @@ class Proxy:
 
     def answer(self, call: Call, out: Outbox, *responses: Response) -> bool:
         """Answer a call; whether anybody still waits for it."""
-        if self.open.pop(call.correlation, None) is None:
+        peer = self.open.pop(call.correlation, None)
+        if peer is None:
             return False
-        out.send(self.transport, Answered(call.correlation, responses))
+        out.send(peer, Answered(call.correlation, responses))
         return True
 
     def ask(self, broker: str, make: Callable[[int], Message], then: Then, out: Outbox) -> None:
@@ -124,8 +130,11 @@ class Proxy:
         if asked is not None:
             asked[1](now, answer, out)
 
-    def broker_gone(self, now: Time, broker: str, out: Outbox) -> None:
-        """A broker does not run: nothing that it was asked is answered."""
-        gone = [number for number, (whom, _) in self._asked.items() if whom == broker]
+    def gone(self, now: Time, peer: str, out: Outbox) -> None:
+        """A client's connection ended: nobody waits for its answers. Or a broker does not run: nothing that it was
+        asked is answered."""
+        self.open = {number: each for number, each in self.open.items() if each != peer}
+        self.streams = {number: each for number, each in self.streams.items() if each.peer != peer}
+        gone = [number for number, (whom, _) in self._asked.items() if whom == peer]
         for then in [self._asked.pop(number)[1] for number in gone]:
             then(now, None, out)

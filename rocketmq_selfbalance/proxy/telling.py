@@ -23,7 +23,7 @@ from rocketmq_selfbalance.proxy.definitions import (
 )
 from rocketmq_selfbalance.proxy.requests import NotifyClientTerminationRequest, StatusResponse, TelemetryCommand
 from rocketmq_selfbalance.proxy.settings import ProxySettings
-from rocketmq_selfbalance.proxy.state import Client, Proxy
+from rocketmq_selfbalance.proxy.state import Client, Proxy, Stream
 
 _PRODUCERS = RetryPolicy(3, ExponentialBackoff(duration(10), duration(1_000), 2.0))
 _CONSUMERS = CustomizedBackoff(tuple(duration(each * 1000) for each in RETRY_DELAYS_S))
@@ -51,7 +51,7 @@ def completed(settings: ProxySettings, given: Settings, group: SubscriptionGroup
 _FAILED = "process client telemetryCommand failed. "
 
 
-def telemetry(proxy: Proxy, now: Time, message: Telemetry, out: Outbox) -> None:
+def telemetry(proxy: Proxy, now: Time, sender: str, message: Telemetry, out: Outbox) -> None:
     """A client says something on its stream: settings are answered, results of commands are taken note of."""
     given = message.command.settings
     if given is None:
@@ -59,11 +59,11 @@ def telemetry(proxy: Proxy, now: Time, message: Telemetry, out: Outbox) -> None:
     try:
         client = _registered(proxy, now, message.client_id, given)
     except RefusedError as refused:
-        out.send(proxy.transport, StreamRefused(message.correlation, refused.status.message))
+        out.send(sender, StreamRefused(message.correlation, refused.status.message))
         return
     proxy.clients[message.client_id] = client
-    proxy.streams[message.correlation] = message.client_id
-    out.send(proxy.transport, Told(message.correlation, TelemetryCommand(OK, client.settings)))
+    proxy.streams[message.correlation] = Stream(sender, message.client_id)
+    out.send(sender, Told(message.correlation, TelemetryCommand(OK, client.settings)))
 
 
 def _registered(proxy: Proxy, now: Time, client_id: str, given: Settings) -> Client:

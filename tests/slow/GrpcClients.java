@@ -24,7 +24,7 @@ public class GrpcClients {
     }
 
     public static void main(String[] args) throws Exception {
-        ClientConfiguration to = ClientConfiguration.newBuilder().setEndpoints(args[0]).enableSsl(false).build();
+        ClientConfiguration to = ClientConfiguration.newBuilder().setEndpoints(args[0]).build();
         Producer producer = PROVIDER.newProducerBuilder().setClientConfiguration(to).setTopics("orders", "ledger").build();
         push(to, "pushing", "orders", message -> {
             told("push", message);

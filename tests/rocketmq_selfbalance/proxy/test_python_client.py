@@ -41,7 +41,9 @@ def running(*clients: Any) -> Iterator[None]:
 
 
 def configured(brokers: RocketMQBrokers) -> ClientConfiguration:
-    return ClientConfiguration(brokers.proxy, Credentials())
+    """The client gives a request 3 s, which a busy machine may pass: where that happens to the first QueryRoute, a push
+    consumer waits for settings that it has never asked for."""
+    return ClientConfiguration(brokers.proxy, Credentials(), request_timeout=30)
 
 
 def message(topic: str, body: str, **more: Any) -> Message:
