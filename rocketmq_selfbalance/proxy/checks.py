@@ -86,6 +86,10 @@ def invisible_time(settings: ProxySettings, wanted: int, least: int) -> int:
     return wanted
 
 
+_FIRST_S, _LAST_S, _NANOS = -62_135_596_800, 253_402_300_799, 1_000_000_000
+"""What a protobuf timestamp may say: the years 1 to 9999."""
+
+
 def message(settings: ProxySettings, now_ms: float, given: Message) -> SystemProperties:
     """Whether a producer may send this; its system properties. ``now_ms``: milliseconds since 1970."""
     system = given.system_properties or SystemProperties()
@@ -116,6 +120,9 @@ def message(settings: ProxySettings, now_ms: float, given: Message) -> SystemPro
         if len(system.message_group.encode()) >= settings.most_message_group_bytes:
             most = settings.most_message_group_bytes
             raise RefusedError(Code.ILLEGAL_MESSAGE_GROUP, f"message group exceed the max size {most}")
+    for at in (system.born_timestamp, system.delivery_timestamp):
+        if at is not None and not (_FIRST_S <= at.seconds <= _LAST_S and 0 <= at.nanos < _NANOS):
+            raise RefusedError(Code.INTERNAL_SERVER_ERROR, f"Timestamp is not valid. {at.seconds} s, {at.nanos} ns")
     if system.delivery_timestamp is not None and system.delivery_timestamp.ms - now_ms > settings.most_delay_ms:
         most = settings.most_delay_ms
         raise RefusedError(Code.ILLEGAL_DELIVERY_TIME, f"the max delay time of message is too large, max is {most}")
