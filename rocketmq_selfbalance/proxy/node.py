@@ -2,6 +2,7 @@
 
 - `telling`: settings, heartbeats, leaving; `renewing`: what it keeps invisible for its clients
 - `routes`: where queues are; `receiving`, `acking`, `sending`: what it asks brokers for its clients
+- `transactions`: how they end, and what brokers ask its clients about them
 - `checks`: what it refuses by itself
 
 It knows neither bytes nor sockets (`rocketmq_selfbalance.grpc` makes calls of bytes), and is told the time.
@@ -11,7 +12,7 @@ from collections.abc import Callable, Mapping
 from typing import TypeAlias
 
 from protocols.engine.nodes import Message, Outbox, Time, TimerName
-from rocketmq_selfbalance.proxy import acking, checks, receiving, renewing, sending, telling
+from rocketmq_selfbalance.proxy import acking, checks, receiving, renewing, sending, telling, transactions
 from rocketmq_selfbalance.proxy.calls import Call, Cancelled, Response, StreamClosed, Telemetry
 from rocketmq_selfbalance.proxy.checks import RefusedError
 from rocketmq_selfbalance.proxy.definitions import (
@@ -36,8 +37,9 @@ from rocketmq_selfbalance.proxy.requests import (
 )
 from rocketmq_selfbalance.proxy.routes import View, readable, told_queues
 from rocketmq_selfbalance.proxy.state import Proxy
+from rocketmq_selfbalance.wire.messages import CheckHalf
 
-RENEW, SCAN = "renew", "scan"
+RENEW, SCAN, TELL = "renew", "scan", "tell of producers"
 """Names of timers."""
 
 NAME = "proxy"
@@ -55,6 +57,7 @@ class ProxyNode:
     def start(self, now: Time, out: Outbox) -> None:
         out.set_timer(RENEW, now + self.proxy.settings.renew_scan_ms)
         out.set_timer(SCAN, now + self.proxy.settings.channel_scan_ms)
+        out.set_timer(TELL, now + self.proxy.settings.transaction_heartbeat_ms)
 
     def receive(self, now: Time, sender: str, message: Message, out: Outbox) -> None:
         proxy = self.proxy
@@ -65,7 +68,9 @@ class ProxyNode:
         elif isinstance(message, Cancelled):
             proxy.open.pop(message.correlation, None)
         elif isinstance(message, StreamClosed):
-            proxy.streams.pop(message.correlation, None)
+            telling.stream_closed(proxy, message.correlation)
+        elif isinstance(message, CheckHalf):
+            transactions.ask_producer(proxy, now, sender, message, out)
         else:
             proxy.answered(now, message, out)
 
@@ -76,7 +81,11 @@ class ProxyNode:
             out.set_timer(RENEW, now + settings.renew_scan_ms)
         elif timer == SCAN:
             telling.drop_silent(self.proxy, now, out)
+            transactions.forget_expired(self.proxy, now)
             out.set_timer(SCAN, now + settings.channel_scan_ms)
+        elif timer == TELL:
+            transactions.tell_groups(self.proxy, now, out)
+            out.set_timer(TELL, now + settings.transaction_heartbeat_ms)
 
     def connected(self, now: Time, peer: str, out: Outbox) -> None:
         """Connections need no care."""
@@ -177,7 +186,7 @@ _METHODS: Mapping[str, _Handle] = {
     "ChangeInvisibleDuration": acking.change,
     "ForwardMessageToDeadLetterQueue": acking.forward,
     "SendMessage": sending.send,
-    "EndTransaction": sending.end_transaction,
+    "EndTransaction": transactions.end,
     "RecallMessage": sending.recall,
     "SyncLiteSubscription": _not_served,
 }

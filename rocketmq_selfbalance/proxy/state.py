@@ -29,6 +29,12 @@ class Client:
         return subscription.group.name if subscription is not None and subscription.group is not None else ""
 
     @property
+    def publishes(self) -> tuple[str, ...]:
+        """The topics that a producer sends to."""
+        publishing = self.settings.publishing
+        return () if publishing is None else tuple(topic.name for topic in publishing.topics)
+
+    @property
     def fifo(self) -> bool:
         subscription = self.settings.subscription
         return subscription is not None and bool(subscription.fifo)
@@ -63,10 +69,12 @@ class Renewed:
 
 
 class Stream(NamedTuple):
-    """A stream of telemetry: the connection that it is on, and its client's id."""
+    """A stream of telemetry: its number, and the connection that it is on. One that is not open has ended, which the
+    proxy finds out when it writes to it."""
 
+    number: int
     peer: str
-    client_id: str
+    is_open: bool = True
 
 
 class HalfMessage(NamedTuple):
@@ -92,16 +100,17 @@ class Proxy:
     routes: Routes = field(init=False)
     clients: dict[str, Client] = field(default_factory=dict)
     renewed: dict[Kept, Renewed] = field(default_factory=dict)
-    halves: dict[str, HalfMessage] = field(default_factory=dict)
-    streams: dict[int, Stream] = field(default_factory=dict)
-    """Open telemetry streams of clients whose settings are known."""
+    halves: dict[tuple[str, str], HalfMessage] = field(default_factory=dict)
+    """Topic and id of a transaction to what can still be ended."""
+    streams: dict[str, Stream] = field(default_factory=dict)
+    """Client to the last of its streams of telemetry."""
     open: dict[int, str] = field(default_factory=dict)
     """Calls that wait for their answers, to the connections that they came on."""
     _asked: dict[int, tuple[str, Then]] = field(default_factory=dict)
     """Number of what was asked of a broker to the broker, and what is done with its answer."""
     _number: int = 0
-    next_broker: int = 0
-    """For requests that name no broker."""
+    next_asked: int = 0
+    """Which of a topic's producers is asked next what became of a transaction."""
 
     def __post_init__(self) -> None:
         self.routes = Routes(self.settings, self.directory)
@@ -134,7 +143,9 @@ class Proxy:
         """A client's connection ended: nobody waits for its answers. Or a broker does not run: nothing that it was
         asked is answered."""
         self.open = {number: each for number, each in self.open.items() if each != peer}
-        self.streams = {number: each for number, each in self.streams.items() if each.peer != peer}
+        for client_id, stream in self.streams.items():
+            if stream.peer == peer:
+                self.streams[client_id] = stream._replace(is_open=False)
         gone = [number for number, (whom, _) in self._asked.items() if whom == peer]
         for then in [self._asked.pop(number)[1] for number in gone]:
             then(now, None, out)

@@ -62,7 +62,7 @@ def telemetry(proxy: Proxy, now: Time, sender: str, message: Telemetry, out: Out
         out.send(sender, StreamRefused(message.correlation, refused.status.message))
         return
     proxy.clients[message.client_id] = client
-    proxy.streams[message.correlation] = Stream(sender, message.client_id)
+    proxy.streams[message.client_id] = Stream(message.correlation, sender)
     out.send(sender, Told(message.correlation, TelemetryCommand(OK, client.settings)))
 
 
@@ -106,8 +106,16 @@ def termination(proxy: Proxy, now: Time, call: Call, out: Outbox) -> StatusRespo
     assert isinstance(call.request, NotifyClientTerminationRequest)
     if proxy.clients.pop(call.client_id, None) is None:
         return UNRECOGNIZED
+    proxy.streams.pop(call.client_id, None)
     renewing.give_back(proxy, now, call.client_id, out)
     return StatusResponse(OK)
+
+
+def stream_closed(proxy: Proxy, number: int) -> None:
+    """A client has ended its stream."""
+    for client_id, stream in proxy.streams.items():
+        if stream.number == number:
+            proxy.streams[client_id] = stream._replace(is_open=False)
 
 
 def drop_silent(proxy: Proxy, now: Time, out: Outbox) -> None:
@@ -115,4 +123,5 @@ def drop_silent(proxy: Proxy, now: Time, out: Outbox) -> None:
     silent = [id for id, client in proxy.clients.items() if now - client.heard > proxy.settings.channel_expired_ms]
     for id in silent:
         del proxy.clients[id]
+        proxy.streams.pop(id, None)
         renewing.give_back(proxy, now, id, out)
