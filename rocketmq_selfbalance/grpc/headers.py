@@ -2,7 +2,7 @@
 which are written without a table and therefore always the same."""
 
 from collections import deque
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import lru_cache
 from typing import Final, TypeAlias
 
@@ -175,6 +175,28 @@ def _decompressed(raw: bytes) -> str:
 
 
 _short_decompressed = lru_cache(maxsize=1024)(_decompressed)
+
+
+_PSEUDO: Final = frozenset((":method", ":scheme", ":path", ":authority"))
+_NEEDED: Final = {":method", ":scheme", ":path"}
+_OF_CONNECTIONS: Final = frozenset(("connection", "proxy-connection", "keep-alive", "transfer-encoding", "upgrade"))
+"""What HTTP/1.1 says about its connections: it has no place here."""
+
+
+def is_request(headers: Sequence[Header]) -> bool:
+    """Whether these headers can begin a request (RFC 9113, 8.2 and 8.3)."""
+    seen: set[str] = set()
+    has_begun = False
+    for name, value in headers:
+        if name[:1] == ":":
+            if has_begun or name in seen or name not in _PSEUDO or not value:
+                return False
+            seen.add(name)
+        else:
+            has_begun = True
+            if name in _OF_CONNECTIONS or (name == "te" and value != "trailers") or name != name.lower():
+                return False
+    return seen >= _NEEDED
 
 
 def block_of(headers: Mapping[str, str]) -> bytes:

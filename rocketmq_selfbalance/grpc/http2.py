@@ -12,7 +12,7 @@ from struct import Struct
 from typing import Final, NamedTuple, TypeAlias
 
 from protocols.engine.connection import WireError, check_preface
-from rocketmq_selfbalance.grpc.headers import MOST_BYTES, HeaderError, HeaderReader
+from rocketmq_selfbalance.grpc.headers import MOST_BYTES, HeaderError, HeaderReader, is_request
 
 PREFACE: Final = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n"
 _FRAME: Final = Struct(">BHBBL")
@@ -20,10 +20,13 @@ _FRAME: Final = Struct(">BHBBL")
 _HEAD: Final = _FRAME.size
 _LONGEST: Final = 16_384
 """Bytes of a frame: the default of the protocol, which is kept in both directions."""
-_DATA, _HEADERS, _, _RESET, _SETTINGS, _PUSH, _PING, _, _WINDOW_UPDATE, _CONTINUATION = range(10)
+_DATA, _HEADERS, _PRIORITY, _RESET, _SETTINGS, _PUSH, _PING, _GOAWAY, _WINDOW_UPDATE, _CONTINUATION = range(10)
 _END_STREAM, _ACK, _END_HEADERS, _PADDED, _WITH_PRIORITY = 0x1, 0x1, 0x4, 0x8, 0x20
-_INITIAL_WINDOW, _MOST_STREAMS, _MOST_HEADERS = 4, 3, 6
+_ENABLE_PUSH, _MOST_STREAMS, _INITIAL_WINDOW, _MOST_FRAME, _MOST_HEADERS = range(2, 7)
 """Numbers of settings."""
+_ALLOWED: Final = {_ENABLE_PUSH: range(2), _INITIAL_WINDOW: range(1 << 31), _MOST_FRAME: range(_LONGEST, 1 << 24)}
+"""What a client may set them to; those that are not here, to anything."""
+_PRIORITY_BYTES: Final = 5
 _WINDOW: Final = 65_535
 """Bytes that either side may send before the other one says more."""
 _OURS: Final = 1024 * 1024
@@ -35,7 +38,7 @@ STREAMS: Final = 4_096
 """Open at once."""
 MOST_HELD: Final = 256 * 1024 * 1024
 """Bytes that wait for the windows of one client."""
-_REFUSED, _TOO_MUCH = 7, 11
+_PROTOCOL_ERROR, _FLOW_CONTROL, _STREAM_CLOSED, _REFUSED, _TOO_MUCH = 1, 3, 5, 7, 11
 """Codes of errors."""
 
 
@@ -112,10 +115,12 @@ class Http2:
         self._takers: Mapping[int, Callable[[int, int, bytes], None]] = {
             _DATA: self._data,
             _HEADERS: self._opening,
+            _PRIORITY: self._priority,
             _RESET: self._reset,
             _SETTINGS: self._settings,
             _PUSH: self._forbidden,
             _PING: self._ping,
+            _GOAWAY: self._goaway,
             _WINDOW_UPDATE: self._window_update,
             _CONTINUATION: self._forbidden,
         }
@@ -129,9 +134,6 @@ class Http2:
         """What is to go out, which is given once."""
         out, self._out = self._out, []
         return out
-
-    def is_open(self, stream: int) -> bool:
-        return stream in self._streams
 
     # What comes.
 
@@ -191,6 +193,7 @@ class Http2:
             self._unreturned = 0
         stream = self._streams.get(number)
         if stream is None or stream.ended:
+            self._abandon(number, _STREAM_CLOSED)
             return
         stream.ended = bool(flags & _END_STREAM)
         stream.unreturned += size
@@ -202,11 +205,19 @@ class Http2:
     def _opening(self, flags: int, number: int, content: bytes) -> None:
         content = _padless(flags, content)
         if flags & _WITH_PRIORITY:
-            content = content[5:]
+            self._priority(0, number, content[:_PRIORITY_BYTES])
+            content = content[_PRIORITY_BYTES:]
         if flags & _END_HEADERS:
             self._opened(flags, number, content)
         else:
             self._block = number, flags, bytearray(content)
+
+    def _priority(self, flags: int, number: int, content: bytes) -> None:
+        """Which stream another one depends on; the order of answers does not follow it."""
+        if not number or len(content) != _PRIORITY_BYTES:
+            raise WireError("a priority that is none")
+        if int.from_bytes(content[:4]) & _MOST_WINDOW == number:
+            raise WireError(f"stream {number} depends on itself")
 
     def _continue(self, flags: int, content: bytes) -> None:
         assert self._block is not None
@@ -224,17 +235,16 @@ class Http2:
         except HeaderError as error:
             raise WireError(str(error)) from None
         ended = bool(flags & _END_STREAM)
-        if number <= self._highest:  # trailers, which say nothing here, or of a stream that is closed
-            stream = self._streams.get(number)
-            if stream is not None and ended and not stream.ended:
-                stream.ended = True
-                self.events.append(Came(number, b"", ended=True))
+        stream = self._streams.get(number)
+        if stream is not None and not stream.ended and ended:  # trailers, which say nothing here
+            stream.ended = True
+            self.events.append(Came(number, b"", ended=True))
             return
-        if not number & 1:
-            raise WireError(f"a client opens stream {number}, its numbers are odd")
+        if not number & 1 or number <= self._highest:
+            raise WireError(f"a client opens stream {number} after {self._highest}: its numbers are odd and grow")
         self._highest = number
-        if len(self._streams) >= STREAMS:
-            self._out.append(_frame(_RESET, 0, number, _REFUSED.to_bytes(4)))
+        if len(self._streams) >= STREAMS or not is_request(headers):
+            self._abandon(number, _REFUSED if len(self._streams) >= STREAMS else _PROTOCOL_ERROR)
             return
         self._streams[number] = _Stream(self._initial, ended=ended)
         self.events.append(Opened(number, dict(headers), ended))
@@ -253,13 +263,13 @@ class Http2:
         if flags & _ACK:
             return
         for at in range(0, len(content), 6):
-            if int.from_bytes(content[at : at + 2]) == _INITIAL_WINDOW:
-                window = int.from_bytes(content[at + 2 : at + 6])
-                if window > _MOST_WINDOW:
-                    raise WireError(f"a window of {window} bytes")
+            setting, value = int.from_bytes(content[at : at + 2]), int.from_bytes(content[at + 2 : at + 6])
+            if setting in _ALLOWED and value not in _ALLOWED[setting]:
+                raise WireError(f"setting {setting} cannot be {value}")
+            if setting == _INITIAL_WINDOW:
                 for stream in self._streams.values():
-                    stream.window += window - self._initial
-                self._initial = window
+                    stream.window += value - self._initial
+                self._initial = value
         self._out.append(_frame(_SETTINGS, _ACK, 0, b""))
         self._release()
 
@@ -268,6 +278,11 @@ class Http2:
             raise WireError("a ping that is none")
         if not flags & _ACK:
             self._out.append(_frame(_PING, _ACK, 0, content))
+
+    def _goaway(self, flags: int, number: int, content: bytes) -> None:
+        """The client opens no more streams, and will close the connection."""
+        if number:
+            raise WireError("a GOAWAY on a stream")
 
     def _window_update(self, flags: int, number: int, content: bytes) -> None:
         more = int.from_bytes(content) & _MOST_WINDOW
@@ -278,12 +293,12 @@ class Http2:
             if stream is None:
                 return
             stream.window += more
-            window = stream.window
+            if stream.window > _MOST_WINDOW:
+                self._give_up(number, stream, _FLOW_CONTROL)
         else:
             self._window += more
-            window = self._window
-        if window > _MOST_WINDOW:
-            raise WireError(f"a window of {window} bytes")
+            if self._window > _MOST_WINDOW:
+                raise WireError(f"a window of {self._window} bytes")
         self._release()
 
     # What goes out.
@@ -303,7 +318,7 @@ class Http2:
             stream.tail = tail
             self._release_of(number, stream)
             if self._held > MOST_HELD:
-                self._give_up(number, stream)
+                self._give_up(number, stream, _TOO_MUCH)
             return
         if size:
             self._window -= size
@@ -333,11 +348,15 @@ class Http2:
         del self._streams[number]
         self._out.append(_frame(_HEADERS, _END_HEADERS | _END_STREAM, number, tail))
         if not stream.ended:  # the answer does not need the rest
-            self._out.append(_frame(_RESET, 0, number, (0).to_bytes(4)))
+            self._abandon(number, 0)
 
-    def _give_up(self, number: int, stream: _Stream) -> None:
-        """The client takes nothing of what it asks for."""
+    def _abandon(self, number: int, code: int) -> None:
+        """Nothing more is said on the stream, nor listened to."""
+        self._out.append(_frame(_RESET, 0, number, code.to_bytes(4)))
+
+    def _give_up(self, number: int, stream: _Stream, code: int) -> None:
+        """The stream is over, and whoever answers on it is told."""
         del self._streams[number]
         self._held -= len(stream.held)
-        self._out.append(_frame(_RESET, 0, number, _TOO_MUCH.to_bytes(4)))
+        self._abandon(number, code)
         self.events.append(Reset(number))

@@ -81,7 +81,13 @@ def message(content: bytes) -> bytes:
 
 def head(method: str, client_id: str) -> bytes:
     """The header block of a call."""
-    said = {":method": "POST", ":path": f"/{SERVICE}/{method}", "content-type": "application/grpc", "te": "trailers"}
+    said = {
+        ":method": "POST",
+        ":scheme": "http",
+        ":path": f"/{SERVICE}/{method}",
+        "content-type": "application/grpc",
+        "te": "trailers",
+    }
     return block_of({**said, "grpc-timeout": "30S", "x-mq-client-id": client_id})
 
 
