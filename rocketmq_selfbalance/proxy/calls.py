@@ -11,14 +11,13 @@ Response: TypeAlias = tuple[object, ...]
 
 
 class Call(NamedTuple):
-    """A client calls a method. ``deadline``: milliseconds that it waits; ``host`` is how it has called the proxy."""
+    """A client calls a method. ``deadline``: milliseconds that it waits."""
 
     correlation: int
     client_id: str
     method: str
     request: Response
     deadline: Time
-    host: str = ""
 
 
 class Answered(NamedTuple):

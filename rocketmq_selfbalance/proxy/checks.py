@@ -16,6 +16,11 @@ class RefusedError(Exception):
         self.status = Status(code, message)
 
 
+def proxy_exception(code: Code, why: str) -> RefusedError:
+    """A refusal whose text names the proxy's own exception."""
+    return RefusedError(code, f"org.apache.rocketmq.proxy.common.ProxyException: {why}")
+
+
 _LEGAL: Final = re.compile(r"[%|a-zA-Z0-9_-]+")
 _LONGEST_TOPIC, _LONGEST_GROUP = 127, 255
 _ALLOWED = "allowing only ^[%|a-zA-Z0-9_-]+$"
@@ -179,8 +184,8 @@ def accepted(kind: str) -> tuple[MessageType, ...]:
 def topic_takes(topic_kind: str | None, kind: MessageType) -> None:
     """`RefusedError` where a topic of this kind (None: there is none) takes no such message."""
     if topic_kind is None or (topic_kind != MIXED and topic_kind != kind.name):
-        raise RefusedError(
+        raise proxy_exception(
             Code.MESSAGE_PROPERTY_CONFLICT_WITH_TYPE,
-            "org.apache.rocketmq.proxy.common.ProxyException: TopicMessageType validate failed, the expected type is"
-            f" {topic_kind or 'UNSPECIFIED'}, but actual type is {kind.name}",
+            f"TopicMessageType validate failed, the expected type is {topic_kind or 'UNSPECIFIED'}, but actual type is"
+            f" {kind.name}",
         )

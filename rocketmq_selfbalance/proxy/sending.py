@@ -32,7 +32,6 @@ from rocketmq_selfbalance.wire.messages import Reply, SendHalf, SendMessage
 from rocketmq_selfbalance.wire.stored_messages import properties_text
 
 _COMPRESSED, _PREPARED = 1, 4
-_EXCEPTION = "org.apache.rocketmq.proxy.common.ProxyException: "
 PRODUCER_GROUP = "PROXY_PRODUCER"
 
 

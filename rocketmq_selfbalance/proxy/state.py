@@ -20,7 +20,6 @@ class Client:
     settings: Settings
     heard: Time
     """Of its last heartbeat, or of its settings."""
-    host: str = ""
 
     @property
     def group(self) -> str:
@@ -119,13 +118,11 @@ class Proxy:
         """Milliseconds since 1970."""
         return int(now + self.epoch_ms)
 
-    def answer(self, call: Call, out: Outbox, *responses: Response) -> bool:
-        """Answer a call; whether anybody still waits for it."""
+    def answer(self, call: Call, out: Outbox, *responses: Response) -> None:
+        """Answer a call, where anybody still waits for it."""
         peer = self.open.pop(call.correlation, None)
-        if peer is None:
-            return False
-        out.send(peer, Answered(call.correlation, responses))
-        return True
+        if peer is not None:
+            out.send(peer, Answered(call.correlation, responses))
 
     def ask(self, broker: str, make: Callable[[int], Message], then: Then, out: Outbox) -> None:
         """Ask a broker: ``make`` gives the question with this number."""

@@ -21,7 +21,6 @@ from rocketmq_selfbalance.proxy.requests import (
 from rocketmq_selfbalance.proxy.state import HalfMessage, Proxy
 from rocketmq_selfbalance.wire.messages import CheckHalf, ClientHeartbeat, EndHalf, Reply
 
-_EXCEPTION = "org.apache.rocketmq.proxy.common.ProxyException: "
 _CLIENT_ID = "rmq-proxy-producer-client"
 _LOOKED_AT = 4
 """Producers that are looked at for one that has a stream."""
@@ -46,7 +45,7 @@ def end(proxy: Proxy, now: Time, call: Call, out: Outbox) -> None:
         raise RefusedError(Code.INVALID_TRANSACTION_ID, "transaction id cannot be empty")
     half = proxy.halves.pop((topic, request.transaction_id), None)
     if half is None or half.until < now:
-        raise RefusedError(Code.INTERNAL_SERVER_ERROR, f"{_EXCEPTION}cannot found transaction data")
+        raise checks.proxy_exception(Code.INTERNAL_SERVER_ERROR, "cannot found transaction data")
     make = partial(EndHalf, half=half.number, commit=_decided(request.resolution), id=request.transaction_id)
 
     def ended(now: Time, answer: Message | None, out: Outbox) -> None:
