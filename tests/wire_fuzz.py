@@ -1,7 +1,7 @@
 """Random and mutated frames against a served broker of this process, as a program of its own: a frame that ends a
 process must not end the test that sends it.
 
-    python -m tests.wire_fuzz kafka|rocketmq|name-server SEED FRAMES
+    python -m tests.wire_fuzz kafka|rocketmq|name-server|proxy SEED FRAMES
 
 prints, as JSON, how many frames were ``taken`` for requests and how many ended their connection (``refused``), the
 longest time that one took (``most_ms`` of processor time, and the ``slowest`` frame), the process's peak memory
@@ -25,6 +25,7 @@ from rocketmq_selfbalance.remoting import BINARY, JSON, Frame, encode
 from rocketmq_selfbalance.wire import requests
 from rocketmq_selfbalance.wire.cluster import RocketMQCluster
 from tests.kafka_coordinator.wire.frames_made import VERSIONS, any_request, frame
+from tests.rocketmq_selfbalance.grpc import frames_made
 from tests.wire_connections import Wire
 
 PER_WORLD: Final = 10_000
@@ -168,12 +169,22 @@ async def name_server(world: Sockets) -> str:
     return "namesrv"
 
 
+async def proxy(world: Sockets) -> str:
+    cluster = await RocketMQCluster.start(world, epoch_ms=1_700_000_000_000.0, topics={"orders": {"broker-a": 2}})
+    cluster.create_topic("orders", {"broker-a": 2}, "MIXED")
+    await cluster.start_proxy()
+    return "proxy"
+
+
 BROKER_CODES, NAME_SERVER_CODES = tuple(requests.BROKER), tuple(requests.NAME_SERVER)
 SERVERS: Final[dict[str, tuple[Callable[[Sockets], Any], Callable[[Random], bytes]]]] = {
     "kafka": (kafka, kafka_frame),
     "rocketmq": (rocketmq, lambda random: rocketmq_frame(BROKER_CODES, random)),
     "name-server": (name_server, lambda random: rocketmq_frame(NAME_SERVER_CODES, random)),
+    "proxy": (proxy, lambda random: frames_made.any_call(random, mutated)),
 }
+PREFACES: Final = {"proxy": frames_made.PREFACE}
+"""What a connection begins with."""
 
 
 async def fuzzed(server: str, seed: int, frames: int) -> dict[str, object]:
@@ -184,7 +195,7 @@ async def fuzzed(server: str, seed: int, frames: int) -> dict[str, object]:
     for first in range(0, frames, PER_WORLD):
         world = Sockets(seed=seed)
         name = await start(world)
-        wire = Wire(world, name)
+        wire = begun(world, server, name)
         for _ in range(min(PER_WORLD, frames - first)):
             sent = made(random)
             began = process_time()
@@ -193,7 +204,7 @@ async def fuzzed(server: str, seed: int, frames: int) -> dict[str, object]:
             refused += wire.transport.closed
             if wire.transport.closed or wire.transport.written == [] or random.random() < 0.1:
                 wire.close()  # as a client that was refused, or that left in the middle of a frame or of a request
-                wire = Wire(world, name)
+                wire = begun(world, server, name)
             if random.random() < 0.01:
                 await asyncio.sleep(0)
         wire.close()
@@ -207,6 +218,14 @@ async def fuzzed(server: str, seed: int, frames: int) -> dict[str, object]:
         "peak_mb": peak_mb(),
         "faults": faults,
     }
+
+
+def begun(world: Sockets, server: str, name: str) -> Wire:
+    """A new connection."""
+    wire = Wire(world, name)
+    if server in PREFACES:
+        wire.put(PREFACES[server])
+    return wire
 
 
 def peak_mb() -> int:

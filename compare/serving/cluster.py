@@ -149,7 +149,6 @@ async def start(
     an address to which nobody can connect, or for a setting or a version that the system does not have.
     """
     _check_reachable(host, advertised)
-    _load(system)
     history = History(UNCOUNTED, keeps_messages=keeps_messages)
     tracing = keeps_messages or journal is not None or observer is not None
     world = Sockets(seed=seed, observer=observer or history, tracing=tracing)
@@ -182,14 +181,6 @@ async def start(
     if scenario is not None:
         served.schedule(scenario)
     return served
-
-
-def _load(system: str) -> None:
-    """Load what takes longer than a cluster's start, before the world's clock begins."""
-    if system == "rocketmq":
-        from rocketmq_selfbalance.wire import has_grpc
-
-        has_grpc()
 
 
 def _check_reachable(host: str, advertised: str | None) -> None:

@@ -20,12 +20,6 @@ _FIRST_FILE = 3
 """Number of the first file that is no standard stream."""
 
 
-def before_threads() -> None:
-    """To be called before grpcio is loaded: its own preparations for a fork start its threads again in the child, and
-    they end the child when its sockets are closed."""
-    os.environ.setdefault("GRPC_ENABLE_FORK_SUPPORT", "0")
-
-
 class Keeper:
     """Lets ``write`` write a file every few seconds, in a child process, where ``state`` says another thing than at the
     last time. To be made in a running event loop; nothing happens where the system has no fork."""

@@ -39,8 +39,8 @@ class RocketMQService:
         self._known: Mapping[str, Mapping[str, int]] = {}
 
     @property
-    def proxy(self) -> str | None:
-        """Where clients of the 5.x line begin; None without grpcio."""
+    def proxy(self) -> str:
+        """Where clients of the 5.x line begin."""
         return self.cluster.proxy
 
     @property

@@ -26,7 +26,7 @@ from compare.running.systems import known_strategies, version_notes
 from compare.running.variants import Variant
 from compare.serving.cluster import Served, start
 from compare.serving.history import MOST_MESSAGES, REAL, History
-from compare.serving.kept import Keeper, before_threads, can_be_kept
+from compare.serving.kept import Keeper, can_be_kept
 from compare.serving.recorded import Journal, make_traces
 from compare.serving.rocketmq import RocketMQService
 from compare.serving.service import Service
@@ -230,8 +230,6 @@ async def _serve(
         loop.add_signal_handler(each, over.set)
     host, advertised = hosts
     journal = None if record is None else Journal(record, settings)
-    if keep is not None:
-        before_threads()
     served = await start(
         system,
         scenario,
@@ -251,7 +249,7 @@ async def _serve(
     try:
         click.echo(served.address)
         if isinstance(served.service, RocketMQService):
-            _tell_proxy(served.service.proxy)
+            click.echo(f"rocketmq: proxy {served.service.proxy}")
         for text in served.passed_over:
             click.echo(f"serve: {text}", err=True)
         await over.wait()
@@ -263,15 +261,6 @@ async def _serve(
         if journal is not None:
             journal.close()
     return served, end
-
-
-def _tell_proxy(address: str | None) -> None:
-    if address is not None:
-        click.echo(f"rocketmq: proxy {address}")
-    else:
-        click.echo(
-            "serve: clients of the 5.x line are not served: pip install 'equipoise[serve]' brings grpcio", err=True
-        )
 
 
 def _keep(served: Served, name: str, record: Path) -> None:

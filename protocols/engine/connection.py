@@ -11,7 +11,7 @@ import logging
 import socket
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
-from typing import Final, NamedTuple, Protocol, TypeAlias, cast
+from typing import Final, NamedTuple, Protocol, TypeAlias, cast, runtime_checkable
 
 from protocols.engine.nodes import Message
 
@@ -42,6 +42,16 @@ class Conversation(Protocol):
         """The bytes of what the node sends: the answer to a request, or a notice. None at all where nothing is to be
         written. An iterator of what takes longer, piece by piece: others have their turn in between, and nothing is
         written before the last of them. Raises `WireError` for a message that the protocol does not have."""
+
+
+@runtime_checkable
+class Talking(Conversation, Protocol):
+    """A conversation whose protocol says something by itself: settings, acknowledgements, windows."""
+
+    def said(self) -> Sequence[bytes]:
+        """What the protocol has to say since it was asked last. `encode` gives it, too, before its message."""
+
+    def encode(self, message: Message) -> Sequence[bytes]: ...
 
 
 _OTHER_PROTOCOLS = {
@@ -128,6 +138,8 @@ class Connection(asyncio.Protocol):
         """Whether the network is cut: nothing is read and nothing written, and neither side is told."""
         self._make = make_conversation
         self._conversation: Conversation | None = None
+        self._talking: Talking | None = None
+        """The same, where its protocol says something by itself."""
         self._transport: asyncio.Transport | None = None
         self._is_full = self._is_pumping = False
         self._held: list[bytes] = []
@@ -152,6 +164,7 @@ class Connection(asyncio.Protocol):
         handle.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
         self._transport.set_write_buffer_limits(self.world.limits.unread)
         self._conversation = self._make(self.peer)
+        self._talking = self._conversation if isinstance(self._conversation, Talking) else None
         if not self.world.opened(self):
             self._transport.abort()
 
@@ -222,6 +235,8 @@ class Connection(asyncio.Protocol):
             self._refuse(error)
         finally:
             self._is_pumping = False
+            if self._talking is not None:
+                self._put(self._talking.said())
             self._send()
 
     def write(self, message: Message) -> None:

@@ -23,7 +23,6 @@ from rocketmq_selfbalance.proxy.requests import (
 )
 from rocketmq_selfbalance.proxy.state import Kept, Proxy
 
-_EXCEPTION = "org.apache.rocketmq.proxy.common.ProxyException: "
 _PARTS = 9
 """Of a receipt handle; one that lacks the commit log offset is none for a proxy."""
 
@@ -48,10 +47,10 @@ def handle_of(text: str) -> Handle:
 def _checked(proxy: Proxy, now: Time, topic: str, handle: Handle) -> Handle:
     """The handle, where it can still be used."""
     if handle.visible_at < proxy.wall(now):
-        raise RefusedError(Code.INVALID_RECEIPT_HANDLE, f"{_EXCEPTION}receipt handle is expired")
+        raise checks.proxy_exception(Code.INVALID_RECEIPT_HANDLE, "receipt handle is expired")
     view = proxy.routes.of(now, topic)
     if view is None or all(data.broker != handle.broker for data in view.route.queues):
-        raise RefusedError(Code.INVALID_RECEIPT_HANDLE, f"{_EXCEPTION}cannot find broker {handle.broker}")
+        raise checks.proxy_exception(Code.INVALID_RECEIPT_HANDLE, f"cannot find broker {handle.broker}")
     return handle
 
 

@@ -1,5 +1,5 @@
-"""What goes between whoever holds the clients' connections and the proxy: bare records. ``correlation`` is the number
-that the transport gave to a call or a stream."""
+"""What goes between the clients' connections and the proxy: bare records. ``correlation`` is the number of a call or a
+stream, which no other one has."""
 
 from typing import NamedTuple, TypeAlias
 
@@ -11,14 +11,13 @@ Response: TypeAlias = tuple[object, ...]
 
 
 class Call(NamedTuple):
-    """A client calls a method. ``deadline``: milliseconds that it waits; ``host`` is how it has called the proxy."""
+    """A client calls a method. ``deadline``: milliseconds that it waits."""
 
     correlation: int
     client_id: str
     method: str
     request: Response
     deadline: Time
-    host: str = ""
 
 
 class Answered(NamedTuple):

@@ -16,6 +16,11 @@ class RefusedError(Exception):
         self.status = Status(code, message)
 
 
+def proxy_exception(code: Code, why: str) -> RefusedError:
+    """A refusal whose text names the proxy's own exception."""
+    return RefusedError(code, f"org.apache.rocketmq.proxy.common.ProxyException: {why}")
+
+
 _LEGAL: Final = re.compile(r"[%|a-zA-Z0-9_-]+")
 _LONGEST_TOPIC, _LONGEST_GROUP = 127, 255
 _ALLOWED = "allowing only ^[%|a-zA-Z0-9_-]+$"
@@ -43,7 +48,7 @@ TRAN_PREPARED_QUEUE_OFFSET DUP_INFO CHECK_IMMUNITY_TIME_IN_SECONDS INSTANCE_ID C
 REPLY_TO_CLIENT TTL ARRIVE_TIME PUSH_REPLY_TIME CLUSTER MSG_TYPE INNER_MULTI_QUEUE_OFFSET __BORNHOST
 __TRACE_CONTEXT TIMER_DELAY_MS TIMER_DELAY_SEC TIMER_DELIVER_MS TIMER_ENQUEUE_MS TIMER_DEQUEUE_MS
 TIMER_ROLL_TIMES TIMER_OUT_MS TIMER_DEL_UNIQKEY TIMER_DELAY_LEVEL DLQ_ORIGIN_TOPIC
-DLQ_ORIGIN_MESSAGE_ID __CRC32# _SYS_MSG_PRIORITY_ TRANSACTION_CHECK_TIMES
+DLQ_ORIGIN_MESSAGE_ID __CRC32# _SYS_MSG_PRIORITY_
 """
 SYSTEM_PROPERTIES: Final = frozenset(_SYSTEM_PROPERTIES.split())
 """``MessageConst.STRING_HASH_SET``: names that no property of a user may have."""
@@ -86,6 +91,10 @@ def invisible_time(settings: ProxySettings, wanted: int, least: int) -> int:
     return wanted
 
 
+_FIRST_S, _LAST_S, _NANOS = -62_135_596_800, 253_402_300_799, 1_000_000_000
+"""What a protobuf timestamp may say: the years 1 to 9999."""
+
+
 def message(settings: ProxySettings, now_ms: float, given: Message) -> SystemProperties:
     """Whether a producer may send this; its system properties. ``now_ms``: milliseconds since 1970."""
     system = given.system_properties or SystemProperties()
@@ -116,6 +125,9 @@ def message(settings: ProxySettings, now_ms: float, given: Message) -> SystemPro
         if len(system.message_group.encode()) >= settings.most_message_group_bytes:
             most = settings.most_message_group_bytes
             raise RefusedError(Code.ILLEGAL_MESSAGE_GROUP, f"message group exceed the max size {most}")
+    for at in (system.born_timestamp, system.delivery_timestamp):
+        if at is not None and not (_FIRST_S <= at.seconds <= _LAST_S and 0 <= at.nanos < _NANOS):
+            raise RefusedError(Code.INTERNAL_SERVER_ERROR, f"Timestamp is not valid. {at.seconds} s, {at.nanos} ns")
     if system.delivery_timestamp is not None and system.delivery_timestamp.ms - now_ms > settings.most_delay_ms:
         most = settings.most_delay_ms
         raise RefusedError(Code.ILLEGAL_DELIVERY_TIME, f"the max delay time of message is too large, max is {most}")
@@ -172,8 +184,8 @@ def accepted(kind: str) -> tuple[MessageType, ...]:
 def topic_takes(topic_kind: str | None, kind: MessageType) -> None:
     """`RefusedError` where a topic of this kind (None: there is none) takes no such message."""
     if topic_kind is None or (topic_kind != MIXED and topic_kind != kind.name):
-        raise RefusedError(
+        raise proxy_exception(
             Code.MESSAGE_PROPERTY_CONFLICT_WITH_TYPE,
-            "org.apache.rocketmq.proxy.common.ProxyException: TopicMessageType validate failed, the expected type is"
-            f" {topic_kind or 'UNSPECIFIED'}, but actual type is {kind.name}",
+            f"TopicMessageType validate failed, the expected type is {topic_kind or 'UNSPECIFIED'}, but actual type is"
+            f" {kind.name}",
         )

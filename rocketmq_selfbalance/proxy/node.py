@@ -2,17 +2,17 @@
 
 - `telling`: settings, heartbeats, leaving; `renewing`: what it keeps invisible for its clients
 - `routes`: where queues are; `receiving`, `acking`, `sending`: what it asks brokers for its clients
+- `transactions`: how they end, and what brokers ask its clients about them
 - `checks`: what it refuses by itself
 
-Whoever holds the connections is a node of its own (`rocketmq_selfbalance.wire.grpc_door`); this one knows neither bytes
-nor sockets, and is told the time.
+It knows neither bytes nor sockets (`rocketmq_selfbalance.grpc` makes calls of bytes), and is told the time.
 """
 
 from collections.abc import Callable, Mapping
 from typing import TypeAlias
 
 from protocols.engine.nodes import Message, Outbox, Time, TimerName
-from rocketmq_selfbalance.proxy import acking, checks, receiving, renewing, sending, telling
+from rocketmq_selfbalance.proxy import acking, checks, receiving, renewing, sending, telling, transactions
 from rocketmq_selfbalance.proxy.calls import Call, Cancelled, Response, StreamClosed, Telemetry
 from rocketmq_selfbalance.proxy.checks import RefusedError
 from rocketmq_selfbalance.proxy.definitions import (
@@ -37,8 +37,9 @@ from rocketmq_selfbalance.proxy.requests import (
 )
 from rocketmq_selfbalance.proxy.routes import View, readable, told_queues
 from rocketmq_selfbalance.proxy.state import Proxy
+from rocketmq_selfbalance.wire.messages import CheckHalf
 
-RENEW, SCAN = "renew", "scan"
+RENEW, SCAN, TELL = "renew", "scan", "tell of producers"
 """Names of timers."""
 
 NAME = "proxy"
@@ -56,19 +57,22 @@ class ProxyNode:
     def start(self, now: Time, out: Outbox) -> None:
         out.set_timer(RENEW, now + self.proxy.settings.renew_scan_ms)
         out.set_timer(SCAN, now + self.proxy.settings.channel_scan_ms)
+        out.set_timer(TELL, now + self.proxy.settings.transaction_heartbeat_ms)
 
     def receive(self, now: Time, sender: str, message: Message, out: Outbox) -> None:
         proxy = self.proxy
-        if sender != proxy.transport:
-            proxy.answered(now, message, out)
-        elif isinstance(message, Call):
-            self._called(now, message, out)
+        if isinstance(message, Call):
+            self._called(now, sender, message, out)
         elif isinstance(message, Telemetry):
-            telling.telemetry(proxy, now, message, out)
+            telling.telemetry(proxy, now, sender, message, out)
         elif isinstance(message, Cancelled):
             proxy.open.pop(message.correlation, None)
         elif isinstance(message, StreamClosed):
-            proxy.streams.pop(message.correlation, None)
+            telling.stream_closed(proxy, message.correlation)
+        elif isinstance(message, CheckHalf):
+            transactions.ask_producer(proxy, now, sender, message, out)
+        else:
+            proxy.answered(now, message, out)
 
     def timeout(self, now: Time, timer: TimerName, out: Outbox) -> None:
         settings = self.proxy.settings
@@ -77,17 +81,21 @@ class ProxyNode:
             out.set_timer(RENEW, now + settings.renew_scan_ms)
         elif timer == SCAN:
             telling.drop_silent(self.proxy, now, out)
+            transactions.forget_expired(self.proxy, now)
             out.set_timer(SCAN, now + settings.channel_scan_ms)
+        elif timer == TELL:
+            transactions.tell_groups(self.proxy, now, out)
+            out.set_timer(TELL, now + settings.transaction_heartbeat_ms)
 
     def connected(self, now: Time, peer: str, out: Outbox) -> None:
-        """Connections to brokers need no care."""
+        """Connections need no care."""
 
     def closed(self, now: Time, peer: str, out: Outbox) -> None:
-        self.proxy.broker_gone(now, peer, out)
+        self.proxy.gone(now, peer, out)
 
-    def _called(self, now: Time, call: Call, out: Outbox) -> None:
+    def _called(self, now: Time, sender: str, call: Call, out: Outbox) -> None:
         proxy = self.proxy
-        proxy.open[call.correlation] = call
+        proxy.open[call.correlation] = sender
         try:
             if not call.client_id:
                 raise RefusedError(Code.CLIENT_ID_REQUIRED, "client id cannot be empty")
@@ -178,7 +186,7 @@ _METHODS: Mapping[str, _Handle] = {
     "ChangeInvisibleDuration": acking.change,
     "ForwardMessageToDeadLetterQueue": acking.forward,
     "SendMessage": sending.send,
-    "EndTransaction": sending.end_transaction,
+    "EndTransaction": transactions.end,
     "RecallMessage": sending.recall,
     "SyncLiteSubscription": _not_served,
 }

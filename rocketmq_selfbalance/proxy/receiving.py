@@ -8,7 +8,7 @@ from ipaddress import ip_address
 from protocols.engine.nodes import Message as BrokerMessage
 from protocols.engine.nodes import Outbox, Time
 from rocketmq_selfbalance import codes
-from rocketmq_selfbalance.messages.popping import Ack, Pop, Popped, PoppedRecord, ToDeadLetters
+from rocketmq_selfbalance.messages.popping import Ack, Handle, Pop, Popped, PoppedRecord, ToDeadLetters
 from rocketmq_selfbalance.proxy import checks, renewing
 from rocketmq_selfbalance.proxy.calls import Call
 from rocketmq_selfbalance.proxy.checks import RefusedError
@@ -30,7 +30,7 @@ from rocketmq_selfbalance.proxy.requests import ReceiveMessageRequest, ReceiveMe
 from rocketmq_selfbalance.proxy.routes import readable
 from rocketmq_selfbalance.proxy.state import Client, Kept, Proxy
 from rocketmq_selfbalance.wire.pulling import tags_of
-from rocketmq_selfbalance.wire.stored_messages import decode, message_id, parse_properties
+from rocketmq_selfbalance.wire.stored_messages import Stored, decode, message_id, parse_properties
 
 _NO_SETTINGS = (
     'Cannot invoke "apache.rocketmq.v2.Settings.getClientType()" because "settings" is null. NullPointerException.'
@@ -156,7 +156,7 @@ def _popped(
         for record in passed:
             renewing.give_back_one(proxy, group, topic, record.handle, out, suspend=True)
         return
-    messages = [message_of(topic, record) for record in passed]
+    messages = [message_of(topic, decode(record.content), record.handle, record.times) for record in passed]
     if request.auto_renew and proxy.settings.auto_renew and call.client_id in proxy.clients:
         for record, message in zip(passed, messages, strict=True):
             assert message.system_properties is not None
@@ -201,9 +201,9 @@ def end(proxy: Proxy, now: Time, call: Call, status: Status, out: Outbox, messag
 _COMPRESSED, _TRANSACTION = 1, 8
 
 
-def message_of(topic: str, popped: PoppedRecord) -> Message:
-    """A stored message as clients are given it."""
-    stored = decode(popped.content)
+def message_of(topic: str, stored: Stored, handle: Handle | None, times: int) -> Message:
+    """A stored message as clients are given it; ``handle``: None where it is not given out; ``times``: how often it has
+    come back."""
     record, properties = stored.record, parse_properties(stored.record.properties)
     delivered = properties.get("TIMER_DELIVER_MS")
     priority = properties.get("_SYS_MSG_PRIORITY_")
@@ -220,10 +220,10 @@ def message_of(topic: str, popped: PoppedRecord) -> Message:
         store_timestamp=timestamp(stored.stored),
         store_host=_address(stored.store_host),
         delivery_timestamp=timestamp(int(delivered)) if delivered is not None and delivered.isdecimal() else None,
-        receipt_handle=str(popped.handle),
-        queue_id=popped.handle.number,
-        queue_offset=popped.handle.offset,
-        delivery_attempt=popped.times + 1,
+        receipt_handle=str(handle) if handle is not None else None,
+        queue_id=record.queue_number if handle is None else handle.number,
+        queue_offset=stored.offset if handle is None else handle.offset,
+        delivery_attempt=times + 1,
         message_group=properties.get("__SHARDINGKEY"),
         trace_context=properties.get("__TRACE_CONTEXT"),
         priority=int(priority) if priority is not None and priority.isdecimal() else None,

@@ -1,4 +1,4 @@
-"""SendMessage, EndTransaction, RecallMessage: what producers ask (spec grpc 7)."""
+"""SendMessage, RecallMessage: what producers ask (spec grpc 7); EndTransaction is in `transactions`."""
 
 import base64
 from dataclasses import dataclass, field
@@ -16,25 +16,22 @@ from rocketmq_selfbalance.proxy.definitions import (
     Encoding,
     Message,
     MessageType,
-    Resolution,
     Status,
     SystemProperties,
 )
 from rocketmq_selfbalance.proxy.receiving import gone, no_route
 from rocketmq_selfbalance.proxy.requests import (
-    EndTransactionRequest,
     RecallMessageRequest,
     SendMessageRequest,
     SendMessageResponse,
     SendResultEntry,
-    StatusResponse,
 )
-from rocketmq_selfbalance.proxy.state import HalfMessage, Proxy
-from rocketmq_selfbalance.wire.messages import EndHalf, Reply, SendHalf, SendMessage
+from rocketmq_selfbalance.proxy.state import Proxy
+from rocketmq_selfbalance.proxy.transactions import remember
+from rocketmq_selfbalance.wire.messages import Reply, SendHalf, SendMessage
 from rocketmq_selfbalance.wire.stored_messages import properties_text
 
 _COMPRESSED, _PREPARED = 1, 4
-_EXCEPTION = "org.apache.rocketmq.proxy.common.ProxyException: "
 PRODUCER_GROUP = "PROXY_PRODUCER"
 
 
@@ -80,9 +77,7 @@ def send(proxy: Proxy, now: Time, call: Call, out: Outbox) -> None:
         if system.priority is not None:
             count = next(data.write for data in view.route.queues if data.broker == queue.broker)
             number = min(max(system.priority, 0), count - 1)
-        make = partial(
-            _numbered, _message(call, topic, number, given, system), prepared=kind == MessageType.TRANSACTION
-        )
+        make = partial(_numbered, _message(topic, number, given, system), prepared=kind == MessageType.TRANSACTION)
         proxy.ask(queue.broker, make, partial(_sent, proxy, sends, place, system, queue.broker, topic), out)
 
 
@@ -91,7 +86,7 @@ def _numbered(message: SendMessage, correlation: int, *, prepared: bool) -> Send
     return SendHalf(correlation, numbered) if prepared else numbered
 
 
-def _message(call: Call, topic: str, number: int, given: Message, system: SystemProperties) -> SendMessage:
+def _message(topic: str, number: int, given: Message, system: SystemProperties) -> SendMessage:
     prepared = system.message_type == MessageType.TRANSACTION
     flag = (_COMPRESSED if system.body_encoding == Encoding.GZIP else 0) | (_PREPARED if prepared else 0)
     return SendMessage(
@@ -104,7 +99,7 @@ def _message(call: Call, topic: str, number: int, given: Message, system: System
         sys_flag=flag,
         born=system.born_timestamp.ms if system.born_timestamp is not None else 0,
         flag=0,
-        properties=properties_text(_properties(call, given, system)),
+        properties=properties_text(_properties(topic, given, system)),
         reconsume_times=0,
         max_reconsume_times=None,
         body=given.body,
@@ -113,7 +108,7 @@ def _message(call: Call, topic: str, number: int, given: Message, system: System
     )
 
 
-def _properties(call: Call, given: Message, system: SystemProperties) -> dict[str, str]:
+def _properties(topic: str, given: Message, system: SystemProperties) -> dict[str, str]:
     properties = dict(given.user_properties)
     if system.tag is not None:
         properties["TAGS"] = system.tag
@@ -121,7 +116,7 @@ def _properties(call: Call, given: Message, system: SystemProperties) -> dict[st
         properties["KEYS"] = " ".join(system.keys)
     properties["UNIQ_KEY"] = system.message_id
     if system.message_type == MessageType.TRANSACTION:
-        properties |= {"TRAN_MSG": "true", "PGROUP": call.client_id}
+        properties |= {"TRAN_MSG": "true", "PGROUP": topic}
         recovery = system.orphaned_transaction_recovery_duration
         if recovery is not None:
             properties["CHECK_IMMUNITY_TIME_IN_SECONDS"] = str(recovery.seconds)
@@ -164,8 +159,7 @@ def _entry(
         return SendResultEntry(Status(code, answer.remark or ""))
     id, offset = system.message_id, int(answer.fields.get("queueOffset", "0"))
     if system.message_type == MessageType.TRANSACTION:
-        until = now + proxy.settings.transaction_expires_ms
-        proxy.halves[id] = HalfMessage(broker, int(answer.fields.get("half", "0")), until)
+        remember(proxy, now, topic, id, broker, int(answer.fields.get("half", "0")))
     recall = ""
     if system.delivery_timestamp is not None:
         recall = recall_handle(topic, broker, system.delivery_timestamp.ms, id)
@@ -176,29 +170,6 @@ def recall_handle(topic: str, broker: str, delivery: int, id: str) -> str:
     """What a delayed message could be recalled by: the second before its own, in the wheel of whole seconds."""
     text = f"v1 {topic} {broker} {(delivery - 1) // 1000 * 1000 + 1} {id}"
     return base64.urlsafe_b64encode(text.encode()).decode()
-
-
-def end_transaction(proxy: Proxy, now: Time, call: Call, out: Outbox) -> None:
-    """A producer decides on the first half that it has sent."""
-    request = call.request
-    assert isinstance(request, EndTransactionRequest)
-    checks.topic_name(request.topic)
-    if not request.transaction_id.strip():
-        raise RefusedError(Code.INVALID_TRANSACTION_ID, "transaction id cannot be empty")
-    half = proxy.halves.pop(request.transaction_id, None)
-    if half is None or half.until < now:
-        raise RefusedError(Code.INTERNAL_SERVER_ERROR, f"{_EXCEPTION}cannot found transaction data")
-    make = partial(EndHalf, half=half.number, commit=_decided(request.resolution), id=request.transaction_id)
-
-    def ended(now: Time, answer: BrokerMessage | None, out: Outbox) -> None:
-        known = isinstance(answer, Reply) and answer.code == codes.SUCCESS
-        proxy.answer(call, out, StatusResponse(OK if known else Status(Code.INTERNAL_SERVER_ERROR, gone())))
-
-    proxy.ask(half.broker, make, ended, out)
-
-
-def _decided(resolution: Resolution) -> bool | None:
-    return {Resolution.COMMIT: True, Resolution.ROLLBACK: False}.get(resolution)
 
 
 def recall(proxy: Proxy, now: Time, call: Call, out: Outbox) -> None:

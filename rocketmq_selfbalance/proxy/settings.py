@@ -39,6 +39,9 @@ class ProxySettings:
     most_message_group_bytes: int = 64
     most_delay_ms: int = 86_400_000
     transaction_expires_ms: Time = 30_000.0
+    """How long a transaction can be ended after its first half, or after the question what became of it."""
+    transaction_heartbeat_ms: Time = 20_000.0
+    """How often brokers are told which topics have producers of transactions (``transactionHeartbeatPeriodSecond``)."""
     auto_renew: bool = True
     port_of_request: bool = False
     """Routes name the port that the client has asked at, not the proxy's own."""

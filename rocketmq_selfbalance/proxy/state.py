@@ -20,13 +20,18 @@ class Client:
     settings: Settings
     heard: Time
     """Of its last heartbeat, or of its settings."""
-    host: str = ""
 
     @property
     def group(self) -> str:
         """Its group of consumers; empty for a producer."""
         subscription = self.settings.subscription
         return subscription.group.name if subscription is not None and subscription.group is not None else ""
+
+    @property
+    def publishes(self) -> tuple[str, ...]:
+        """The topics that a producer sends to."""
+        publishing = self.settings.publishing
+        return () if publishing is None else tuple(topic.name for topic in publishing.topics)
 
     @property
     def fifo(self) -> bool:
@@ -62,6 +67,15 @@ class Renewed:
     """A change is on its way."""
 
 
+class Stream(NamedTuple):
+    """A stream of telemetry: its number, and the connection that it is on. One that is not open has ended, which the
+    proxy finds out when it writes to it."""
+
+    number: int
+    peer: str
+    is_open: bool = True
+
+
 class HalfMessage(NamedTuple):
     """The first half of a transaction, as the proxy remembers it."""
 
@@ -76,27 +90,26 @@ Then: TypeAlias = Callable[[Time, Message | None, Outbox], None]
 
 @dataclass(slots=True)
 class Proxy:
-    """One proxy. ``port`` is what its clients are told; ``epoch_ms``: milliseconds from 1970 to the world's time 0;
-    ``transport``: name of the node that holds the clients' connections."""
+    """One proxy. ``port`` is what its clients are told; ``epoch_ms``: milliseconds from 1970 to the world's time 0."""
 
     settings: ProxySettings
     directory: Directory
     port: int
     epoch_ms: Time
-    transport: str
     routes: Routes = field(init=False)
     clients: dict[str, Client] = field(default_factory=dict)
     renewed: dict[Kept, Renewed] = field(default_factory=dict)
-    halves: dict[str, HalfMessage] = field(default_factory=dict)
-    streams: dict[int, str] = field(default_factory=dict)
-    """Open telemetry stream to its client."""
-    open: dict[int, Call] = field(default_factory=dict)
-    """Calls that wait for their answers."""
+    halves: dict[tuple[str, str], HalfMessage] = field(default_factory=dict)
+    """Topic and id of a transaction to what can still be ended."""
+    streams: dict[str, Stream] = field(default_factory=dict)
+    """Client to the last of its streams of telemetry."""
+    open: dict[int, str] = field(default_factory=dict)
+    """Calls that wait for their answers, to the connections that they came on."""
     _asked: dict[int, tuple[str, Then]] = field(default_factory=dict)
     """Number of what was asked of a broker to the broker, and what is done with its answer."""
     _number: int = 0
-    next_broker: int = 0
-    """For requests that name no broker."""
+    next_asked: int = 0
+    """Which of a topic's producers is asked next what became of a transaction."""
 
     def __post_init__(self) -> None:
         self.routes = Routes(self.settings, self.directory)
@@ -105,12 +118,11 @@ class Proxy:
         """Milliseconds since 1970."""
         return int(now + self.epoch_ms)
 
-    def answer(self, call: Call, out: Outbox, *responses: Response) -> bool:
-        """Answer a call; whether anybody still waits for it."""
-        if self.open.pop(call.correlation, None) is None:
-            return False
-        out.send(self.transport, Answered(call.correlation, responses))
-        return True
+    def answer(self, call: Call, out: Outbox, *responses: Response) -> None:
+        """Answer a call, where anybody still waits for it."""
+        peer = self.open.pop(call.correlation, None)
+        if peer is not None:
+            out.send(peer, Answered(call.correlation, responses))
 
     def ask(self, broker: str, make: Callable[[int], Message], then: Then, out: Outbox) -> None:
         """Ask a broker: ``make`` gives the question with this number."""
@@ -124,8 +136,13 @@ class Proxy:
         if asked is not None:
             asked[1](now, answer, out)
 
-    def broker_gone(self, now: Time, broker: str, out: Outbox) -> None:
-        """A broker does not run: nothing that it was asked is answered."""
-        gone = [number for number, (whom, _) in self._asked.items() if whom == broker]
+    def gone(self, now: Time, peer: str, out: Outbox) -> None:
+        """A client's connection ended: nobody waits for its answers. Or a broker does not run: nothing that it was
+        asked is answered."""
+        self.open = {number: each for number, each in self.open.items() if each != peer}
+        for client_id, stream in self.streams.items():
+            if stream.peer == peer:
+                self.streams[client_id] = stream._replace(is_open=False)
+        gone = [number for number, (whom, _) in self._asked.items() if whom == peer]
         for then in [self._asked.pop(number)[1] for number in gone]:
             then(now, None, out)

@@ -23,7 +23,7 @@ from rocketmq_selfbalance.proxy.definitions import (
 )
 from rocketmq_selfbalance.proxy.requests import NotifyClientTerminationRequest, StatusResponse, TelemetryCommand
 from rocketmq_selfbalance.proxy.settings import ProxySettings
-from rocketmq_selfbalance.proxy.state import Client, Proxy
+from rocketmq_selfbalance.proxy.state import Client, Proxy, Stream
 
 _PRODUCERS = RetryPolicy(3, ExponentialBackoff(duration(10), duration(1_000), 2.0))
 _CONSUMERS = CustomizedBackoff(tuple(duration(each * 1000) for each in RETRY_DELAYS_S))
@@ -51,7 +51,7 @@ def completed(settings: ProxySettings, given: Settings, group: SubscriptionGroup
 _FAILED = "process client telemetryCommand failed. "
 
 
-def telemetry(proxy: Proxy, now: Time, message: Telemetry, out: Outbox) -> None:
+def telemetry(proxy: Proxy, now: Time, sender: str, message: Telemetry, out: Outbox) -> None:
     """A client says something on its stream: settings are answered, results of commands are taken note of."""
     given = message.command.settings
     if given is None:
@@ -59,11 +59,11 @@ def telemetry(proxy: Proxy, now: Time, message: Telemetry, out: Outbox) -> None:
     try:
         client = _registered(proxy, now, message.client_id, given)
     except RefusedError as refused:
-        out.send(proxy.transport, StreamRefused(message.correlation, refused.status.message))
+        out.send(sender, StreamRefused(message.correlation, refused.status.message))
         return
     proxy.clients[message.client_id] = client
-    proxy.streams[message.correlation] = message.client_id
-    out.send(proxy.transport, Told(message.correlation, TelemetryCommand(OK, client.settings)))
+    proxy.streams[message.client_id] = Stream(message.correlation, sender)
+    out.send(sender, Told(message.correlation, TelemetryCommand(OK, client.settings)))
 
 
 def _registered(proxy: Proxy, now: Time, client_id: str, given: Settings) -> Client:
@@ -106,8 +106,16 @@ def termination(proxy: Proxy, now: Time, call: Call, out: Outbox) -> StatusRespo
     assert isinstance(call.request, NotifyClientTerminationRequest)
     if proxy.clients.pop(call.client_id, None) is None:
         return UNRECOGNIZED
+    proxy.streams.pop(call.client_id, None)
     renewing.give_back(proxy, now, call.client_id, out)
     return StatusResponse(OK)
+
+
+def stream_closed(proxy: Proxy, number: int) -> None:
+    """A client has ended its stream."""
+    for client_id, stream in proxy.streams.items():
+        if stream.number == number:
+            proxy.streams[client_id] = stream._replace(is_open=False)
 
 
 def drop_silent(proxy: Proxy, now: Time, out: Outbox) -> None:
@@ -115,4 +123,5 @@ def drop_silent(proxy: Proxy, now: Time, out: Outbox) -> None:
     silent = [id for id, client in proxy.clients.items() if now - client.heard > proxy.settings.channel_expired_ms]
     for id in silent:
         del proxy.clients[id]
+        proxy.streams.pop(id, None)
         renewing.give_back(proxy, now, id, out)

@@ -27,7 +27,16 @@ from rocketmq_selfbalance.messages.popping import (
 )
 from rocketmq_selfbalance.messages.requests import Answer, LockBatchMq, LockBatchMqAnswer, UnlockBatchMq
 from rocketmq_selfbalance.pop.line import POPPED
-from rocketmq_selfbalance.wire import allocation, messages, offset_views, popped, popping, pulling, sending
+from rocketmq_selfbalance.wire import (
+    allocation,
+    messages,
+    offset_views,
+    popped,
+    popping,
+    pulling,
+    sending,
+    transactions,
+)
 from rocketmq_selfbalance.wire.served import ClientKind, Served
 
 T = TypeVar("T")
@@ -103,6 +112,7 @@ class ServedBroker:
         schedule_next(self.served.broker, now, named)
         out.set_timer(LOOK, now + LOOK_MS)
         out.set_timer(allocation.POLL, now + allocation.FIRST_POLL_MS)
+        out.set_timer(transactions.CHECK, now + self.served.wire.transaction_check_interval_ms)
 
     def receive(self, now: Time, sender: str, message: Message, out: Outbox) -> None:
         named = self._at(now, out)
@@ -120,6 +130,8 @@ class ServedBroker:
             out.set_timer(LOOK, now + LOOK_MS)
         elif timer == allocation.POLL:
             allocation.poll(served, now, out)
+        elif timer == transactions.CHECK:
+            transactions.check(served, now, named)
         elif timer == DELIVER:
             pulling.delivered(served, now, named)
             schedule_next(served.broker, now, named)
@@ -270,8 +282,8 @@ _Handle: TypeAlias = Callable[[ServedBroker, Time, str, Any, Outbox], None]
 _REQUESTS: Mapping[type[Message], _Handle] = {
     messages.Pull: lambda broker, *event: pulling.pull(broker.served, *event),
     messages.SendMessage: lambda broker, *event: sending.send(broker.served, *event),
-    messages.SendHalf: lambda broker, *event: sending.send_half(broker.served, *event),
-    messages.EndHalf: lambda broker, *event: sending.end_half(broker.served, *event),
+    messages.SendHalf: lambda broker, *event: transactions.send_half(broker.served, *event),
+    messages.EndHalf: lambda broker, *event: transactions.end_half(broker.served, *event),
     Pop: lambda broker, *event: popping.pop(broker.served, *event),
     Ack: lambda broker, *event: popped.ack(broker.served, *event),
     BatchAck: lambda broker, *event: popped.ack_batch(broker.served, *event),

@@ -8,14 +8,18 @@ cluster.name_server     # "127.0.0.1:40123": what clients take as their name ser
 """
 
 from collections.abc import Iterable, Mapping, Sequence
+from itertools import count as numbers
 from typing import Final
 
 from protocols.engine.nodes import Message, Time, at_port
 from protocols.engine.process import CLOCK
+from protocols.engine.secured import context_of, secured
 from protocols.engine.sockets import Sockets
 from rocketmq_selfbalance.broker import Broker, Disk
 from rocketmq_selfbalance.broker.state import BrokerSettings, SubscriptionGroupManager, TopicConfigManager
 from rocketmq_selfbalance.broker.store import StopBroker
+from rocketmq_selfbalance.grpc import CERTIFICATE
+from rocketmq_selfbalance.grpc.conversation import maker as grpc_maker
 from rocketmq_selfbalance.messages.membership import (
     DeleteTopicInBroker,
     ResetOffset,
@@ -36,15 +40,6 @@ from rocketmq_selfbalance.wire.served import RecordStore, Served, WireSettings
 
 NAME_SERVER: Final = "namesrv"
 """Node name of the name server."""
-
-
-def has_grpc() -> bool:
-    """Whether a proxy can be served here; what it needs is loaded, which takes longer than a cluster's start."""
-    try:
-        import rocketmq_selfbalance.wire.grpc_door  # noqa: F401
-    except ModuleNotFoundError:
-        return False
-    return True
 
 
 class RocketMQCluster:
@@ -70,8 +65,8 @@ class RocketMQCluster:
         self.disks: dict[str, Disk] = {}
         self._stores: dict[str, RecordStore] = {}
         self.ownership = Ownership()
-        self.proxy: str | None = None
-        """The ``host:port`` of the proxy for clients of the 5.x line; None where none is served."""
+        self.proxy = ""
+        """The ``host:port`` of the proxy for clients of the 5.x line, once it is started."""
 
     @classmethod
     async def start(
@@ -175,22 +170,14 @@ class RocketMQCluster:
         process = self.world.processes.get(name)
         return process.node.served if process is not None and isinstance(process.node, ServedBroker) else None
 
-    async def start_proxy(self, port: int = 0, settings: ProxySettings | None = None) -> bool:
-        """Serve clients of the 5.x line too, on this port (0: a free one); whether grpcio is there to do it."""
-        if not has_grpc():
-            return False
-        from rocketmq_selfbalance.wire.grpc_door import DOOR, GrpcDoor
-
-        door = GrpcDoor(self.world)
-        self.world.endings.append(door.close)
-        taken = await door.listen(self.host, port)
-        self.proxy = at_port(self.advertised or self.host, taken)
-        proxy = Proxy(
-            settings or ProxySettings(), ClusterDirectory(self._route, self.disks), taken, self.epoch_ms, DOOR
-        )
-        self.world.start(DOOR, door)
-        self.world.start(NAME, ProxyNode(proxy))
-        return True
+    async def start_proxy(self, port: int = 0, settings: ProxySettings | None = None) -> None:
+        """Serve clients of the 5.x line too, in plaintext and TLS on this port (0: a free one). `OSError` where it is
+        taken."""
+        conversations = secured(grpc_maker(numbers(1)), context_of(CERTIFICATE, "h2"))
+        address = await self.world.listen(NAME, conversations, self.host, port)
+        self.proxy = at_port(self.advertised or self.host, address.port)
+        directory = ClusterDirectory(self._route, self.disks)
+        self.world.start(NAME, ProxyNode(Proxy(settings or ProxySettings(), directory, address.port, self.epoch_ms)))
 
     def _route(self, topic: str) -> Route | None:
         process = self.world.processes.get(NAME_SERVER)

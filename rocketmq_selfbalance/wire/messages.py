@@ -14,6 +14,7 @@ from rocketmq_selfbalance.messages.membership import HeartBeat
 from rocketmq_selfbalance.messages.nameserver import RegisterBroker
 from rocketmq_selfbalance.messages.offsets import PullAnswer, PullMessage
 from rocketmq_selfbalance.remoting import Frame, json_of
+from rocketmq_selfbalance.wire.stored_messages import Stored
 
 LARGEST = 2**63 - 1
 
@@ -147,6 +148,15 @@ class EndHalf(NamedTuple):
     half: int
     commit: bool | None
     id: str
+
+
+class CheckHalf(NamedTuple):
+    """A broker asks the proxy what became of a half. ``group`` is that of its producers, ``id`` its transaction's."""
+
+    half: int
+    group: str
+    id: str
+    stored: Stored
 
 
 class Pull(NamedTuple):

@@ -122,7 +122,7 @@ class Rehearsal:
         self._place(NAME_SERVER, self._name_server)
         for name in brokers:
             self.start_broker(name)
-        proxy = Proxy(settings, ClusterDirectory(self._route, self._disks), 8081, epoch_ms, DOOR)
+        proxy = Proxy(settings, ClusterDirectory(self._route, self._disks), 8081, epoch_ms)
         self._proxy = proxy
         self._place(NAME, ProxyNode(proxy))
         place = self.places[NAME]

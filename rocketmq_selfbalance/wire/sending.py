@@ -14,8 +14,8 @@ from rocketmq_selfbalance.broker.state import retry_topic
 from rocketmq_selfbalance.messages.membership import SubscriptionGroup
 from rocketmq_selfbalance.messages.nameserver import TopicConfig
 from rocketmq_selfbalance.wire import stored_messages
-from rocketmq_selfbalance.wire.messages import EndHalf, Reply, SendBack, SendHalf, SendMessage
-from rocketmq_selfbalance.wire.served import HalfMessage, Served
+from rocketmq_selfbalance.wire.messages import Reply, SendBack, SendMessage
+from rocketmq_selfbalance.wire.served import Served
 from rocketmq_selfbalance.wire.stored_messages import (
     Record,
     host_of,
@@ -35,10 +35,8 @@ REGION = "DefaultRegion"
 _LONGEST_TOPIC, _MOST_PROPERTIES = 127, 32_767
 TIMER_PRECISION_MS: Time = 1_000.0
 """``timerPrecisionMs``: timers are due at whole seconds since 1970."""
-_PREPARED = 4
+PREPARED = 4
 """Bit of the system flag: the first half of a transaction."""
-_TRANSACTION = "TRAN_MSG\x01true\x02"
-_MOST_HALVES = 10_000
 _TIMED = {"TIMER_DELIVER_MS": 1.0, "TIMER_DELAY_MS": 1.0, "TIMER_DELAY_SEC": 1000.0}
 """Property by which a record asks to be delivered later to the milliseconds of its unit."""
 
@@ -88,13 +86,13 @@ def _sent(served: Served, now: Time, sender: str, message: SendMessage, out: Out
     except (ValueError, UnicodeError) as error:
         out.send(sender, Reply(message.correlation, codes.MESSAGE_ILLEGAL, remark=str(error)))
         return
-    refused = _refusal(served, now, message, records, out)
+    refused = refusal(served, now, message, records, out)
     if refused is not None:
         out.send(sender, Reply(message.correlation, refused[0], remark=refused[1]))
         return
     topic, number = _place(served, now, message, out)
     model = Record(topic, number, 0, message.sys_flag, message.born, host_of(sender), message.reconsume_times, "", b"")
-    ids, first = yield from _write(served, now, model, records, out)
+    ids, first = yield from write(served, now, model, records, out)
     fields = {
         "queueId": str(number),
         "msgId": ",".join(ids),
@@ -108,48 +106,7 @@ def _sent(served: Served, now: Time, sender: str, message: SendMessage, out: Out
     served.arrived(now, topic, number, out)
 
 
-def send_half(served: Served, now: Time, sender: str, message: SendHalf, out: Outbox) -> None:
-    """The first half of a transaction: nobody sees it before `end_half`."""
-    given = message.message
-    plain = given._replace(sys_flag=given.sys_flag & ~_PREPARED, properties=given.properties.replace(_TRANSACTION, ""))
-    refused = _refusal(served, now, plain, [(given.flag, given.body, given.properties)], out)
-    if refused is not None:
-        out.send(sender, Reply(message.correlation, refused[0], remark=refused[1]))
-        return
-    number = served.half_count
-    served.half_count += 1
-    model = Record(
-        given.topic,
-        given.queue_number,
-        given.flag,
-        plain.sys_flag,
-        given.born,
-        host_of(sender),
-        0,
-        given.properties,
-        given.body,
-    )
-    served.halves[number] = HalfMessage(model, now)
-    if len(served.halves) > _MOST_HALVES:
-        del served.halves[next(iter(served.halves))]
-    fields = {"half": str(number), "queueOffset": str(number), "queueId": str(given.queue_number)}
-    out.send(sender, Reply(message.correlation, codes.SUCCESS, fields))
-
-
-def end_half(served: Served, now: Time, sender: str, message: EndHalf, out: Outbox) -> None:
-    """A transaction is committed, rolled back, or still open (None)."""
-    half = served.halves.get(message.half)
-    if half is not None and message.commit is not None:
-        del served.halves[message.half]
-        if message.commit:
-            model = half.model
-            text = model.properties + properties_text({"__transactionId__": message.id})
-            deque(_write(served, now, model, [(model.flag, model.body, text)], out), maxlen=0)
-            served.arrived(now, model.topic, model.queue_number, out)
-    out.send(sender, Reply(message.correlation, codes.SUCCESS if half is not None else codes.SYSTEM_ERROR))
-
-
-def _write(
+def write(
     served: Served, now: Time, model: Record, records: list[tuple[int, bytes, str]], out: Outbox
 ) -> Generator[None, None, tuple[list[str], int]]:
     """Write records like the model, or keep those that ask for a delay; their ids, and the offset of the first that is
@@ -202,12 +159,12 @@ def _whole(value: str) -> int:
         return 0
 
 
-def _refusal(
+def refusal(
     served: Served, now: Time, message: SendMessage, records: list[tuple[int, bytes, str]], out: Outbox
 ) -> tuple[int, str] | None:
     """Why the records are not taken, in the order in which a broker looks; topics come into being thereby."""
     broker, topic = served.broker, message.topic
-    if message.sys_flag & _PREPARED or "TRAN_MSG\x01true" in message.properties:
+    if message.sys_flag & PREPARED or "TRAN_MSG\x01true" in message.properties:
         return codes.NO_PERMISSION, f"the broker[{served.address}] sending transaction message is forbidden"
     if not topic or len(topic.encode()) > _LONGEST_TOPIC or any(each.isspace() for each in topic):
         return codes.SYSTEM_ERROR, f"The specified topic[{topic[:40]}] contains illegal characters or is too long"

@@ -30,6 +30,9 @@ REAL_NAMES: Mapping[str, str] = {
     "maxTransferCountOnMessageInMemory": "most_pulled_records",
     "maxTransferBytesOnMessageInMemory": "most_pulled_bytes",
     "brokerClusterName": "cluster",
+    "transactionTimeOut": "transaction_timeout_ms",
+    "transactionCheckMax": "transaction_check_max",
+    "transactionCheckInterval": "transaction_check_interval_ms",
 }
 """The system's own configuration name to the field."""
 
@@ -45,6 +48,10 @@ class WireSettings:
     most_message_bytes: int = 4 * 1024 * 1024
     most_pulled_records: int = 32
     most_pulled_bytes: int = 256 * 1024
+    transaction_timeout_ms: Time = 6_000.0
+    """How long a producer has to end a transaction before it is asked."""
+    transaction_check_max: int = 15
+    transaction_check_interval_ms: Time = 30_000.0
     most_stored_bytes: int = 256 * 1024 * 1024
     """Of one broker's records, with what keeping them costs; the oldest ones go first."""
     most_topics: int = 20_000
@@ -121,10 +128,23 @@ def _position(record: StoredRecord) -> int:
     return record.position
 
 
+class HalfMessage(NamedTuple):
+    """The first half of a transaction that is not decided. ``stored``: milliseconds since 1970; ``asker`` is the node
+    that its producer's clients are asked by; ``checks``: how often they were."""
+
+    record: Record
+    stored: int
+    asker: str
+    checks: int = 0
+
+
 class RecordStore(MessageStore):
     """The queues of one broker and its commit log. ``most_bytes``: what all records may take in memory."""
 
-    __slots__ = ("_bytes", "_log", "_waiting", "epoch_ms", "host", "most_bytes", "popped", "position", "written")
+    __slots__ = (
+        *("_bytes", "_log", "_waiting", "epoch_ms", "half_count", "halves", "host", "most_bytes", "popped"),
+        *("position", "written"),
+    )
 
     def __init__(self, most_bytes: int, epoch_ms: Time = 0.0) -> None:
         super().__init__()
@@ -136,9 +156,12 @@ class RecordStore(MessageStore):
         self.position = 0
         """Where the next record will stand in the commit log, in bytes."""
         self.written = 0
+        """How many records were written."""
         self.popped: dict[tuple[str, str], object] = {}
         """Topic and group to what the group was given out of it."""
-        """How many records were written."""
+        self.halves: dict[int, HalfMessage] = {}
+        """Number of a transaction's first half to it, in the order of the queue that they stand in."""
+        self.half_count = 0
         self._log: deque[StoredRecord] = deque()
         self._bytes = 0
         self._waiting: dict[int, Record] = {}
@@ -242,13 +265,6 @@ Arrived: TypeAlias = Callable[["Served", Time, str, int, Outbox], None]
 """What is done when records have come to a queue: topic and number."""
 
 
-class HalfMessage(NamedTuple):
-    """A record of a transaction that is not decided."""
-
-    model: Record
-    since: Time
-
-
 class Served:
     """A broker before real clients. ``address`` is the ``host:port`` that they reach it at; ``epoch_ms``: milliseconds
     from 1970 to the beginning of the world; ``ownership`` is shared by the brokers of a cluster."""
@@ -275,9 +291,6 @@ class Served:
         """How many records pulls have carried."""
         self.arrivals: tuple[Arrived, ...] = ()
         """Who is told that records have come."""
-        self.halves: dict[int, HalfMessage] = {}
-        """Number of a transaction's first half to it."""
-        self.half_count = 0
         self.routes = TopicRoutes()
         self.route_of: Callable[[str], Route | None] = lambda topic: None
         """What the name server answers for a topic."""

@@ -9,6 +9,7 @@ import org.apache.rocketmq.client.apis.consumer.MessageListener;
 import org.apache.rocketmq.client.apis.consumer.SimpleConsumer;
 import org.apache.rocketmq.client.apis.message.MessageView;
 import org.apache.rocketmq.client.apis.producer.Producer;
+import org.apache.rocketmq.client.apis.producer.TransactionResolution;
 
 /** The released client of the 5.x line: what its consumers are given, a line each: consumer, body, attempt. */
 public class GrpcClients {
@@ -24,7 +25,7 @@ public class GrpcClients {
     }
 
     public static void main(String[] args) throws Exception {
-        ClientConfiguration to = ClientConfiguration.newBuilder().setEndpoints(args[0]).enableSsl(false).build();
+        ClientConfiguration to = ClientConfiguration.newBuilder().setEndpoints(args[0]).build();
         Producer producer = PROVIDER.newProducerBuilder().setClientConfiguration(to).setTopics("orders", "ledger").build();
         push(to, "pushing", "orders", message -> {
             told("push", message);
@@ -34,6 +35,16 @@ public class GrpcClients {
             told("fifo", message);
             return ConsumeResult.SUCCESS;
         });
+        push(to, "dealing", "deals", message -> {
+            told("deal", message);
+            return ConsumeResult.SUCCESS;
+        });
+        Producer deals = PROVIDER.newProducerBuilder().setClientConfiguration(to).setTopics("deals").setTransactionChecker(message -> {
+            told("check", message);
+            return TransactionResolution.COMMIT;
+        }).build();
+        deals.send(PROVIDER.newMessageBuilder().setTopic("deals").setBody("open".getBytes(StandardCharsets.UTF_8)).build(),
+            deals.beginTransaction());
         for (int i = 0; i < 3; i++) {
             producer.send(PROVIDER.newMessageBuilder().setTopic("orders").setTag("t").setKeys("k")
                 .setBody(("m" + i).getBytes(StandardCharsets.UTF_8)).build());
@@ -50,7 +61,7 @@ public class GrpcClients {
                 simple.ack(message);
             }
         }
-        Thread.sleep(8_000);
+        Thread.sleep(40_000);
         producer.close();
         simple.close();
         System.exit(0);

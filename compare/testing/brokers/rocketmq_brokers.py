@@ -46,11 +46,8 @@ class RocketMQBrokers:
 
     @property
     def proxy(self) -> str:
-        """The ``host:port`` that clients of the 5.x line take as their endpoint. `UserError` without grpcio."""
-        found = self._cluster.proxy
-        if found is None:
-            raise UserError("proxy: grpcio is not installed, expected pip install 'equipoise[serve]'")
-        return found
+        """The ``host:port`` that clients of the 5.x line take as their endpoint, in plaintext or with TLS."""
+        return self._cluster.proxy
 
     @property
     def addresses(self) -> dict[str, str]:

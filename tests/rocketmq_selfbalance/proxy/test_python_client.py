@@ -1,6 +1,5 @@
 """The released Python client (rocketmq-python-client) before a served proxy."""
 
-import socket
 import time
 from collections.abc import Callable, Generator, Iterator
 from contextlib import ExitStack, contextmanager
@@ -41,7 +40,9 @@ def running(*clients: Any) -> Iterator[None]:
 
 
 def configured(brokers: RocketMQBrokers) -> ClientConfiguration:
-    return ClientConfiguration(brokers.proxy, Credentials())
+    """The client gives a request 3 s, which a busy machine may pass: where that happens to the first QueryRoute, a push
+    consumer waits for settings that it has never asked for."""
+    return ClientConfiguration(brokers.proxy, Credentials(), request_timeout=30)
 
 
 def message(topic: str, body: str, **more: Any) -> Message:
@@ -164,20 +165,3 @@ def test_a_producer_sends_delayed_messages_and_transactions_and_is_refused_other
         with pytest.raises(Exception, match="message type"):
             producer.send(message("orders", "neither", message_group="g"))
     assert sorted(body for body, _ in listener.heard) == ["in two seconds", "kept"]
-
-
-def test_frames_that_are_none_end_no_server(brokers: RocketMQBrokers) -> None:
-    host, _, port = brokers.proxy.rpartition(":")
-    preface = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n"
-    for raw in (b"GET / HTTP/1.1\r\n\r\n", b"\x00" * 200, preface + b"\xff" * 400, preface + b"\x00\x00\x08\x07" * 50):
-        with socket.create_connection((host, int(port)), timeout=5) as connection:
-            connection.sendall(raw)
-            connection.settimeout(0.2)
-            try:
-                connection.recv(100)
-            except (TimeoutError, ConnectionError):
-                continue
-    brokers.create_topic("after", 1)
-    producer = Producer(configured(brokers), ("after",))
-    with running(producer):
-        assert producer.send(message("after", "still there")).message_id
