@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-SERVERS = ["kafka", "rocketmq", "name-server", "proxy"]
+SERVERS = ["kafka", "shares", "rocketmq", "name-server", "proxy"]
 MOST_MS, MOST_MB = 500.0, 400
 """Of processor time for one frame, the machine's pauses included, and of memory at its peak."""
 

@@ -1,7 +1,7 @@
 """Random and mutated frames against a served broker of this process, as a program of its own: a frame that ends a
 process must not end the test that sends it.
 
-    python -m tests.wire_fuzz kafka|rocketmq|name-server|proxy SEED FRAMES
+    python -m tests.wire_fuzz kafka|shares|rocketmq|name-server|proxy SEED FRAMES
 
 prints, as JSON, how many frames were ``taken`` for requests and how many ended their connection (``refused``), the
 longest time that one took (``most_ms`` of processor time, and the ``slowest`` frame), the process's peak memory
@@ -13,18 +13,27 @@ import json
 import logging
 import sys
 from collections.abc import Callable
+from dataclasses import fields, replace
+from datetime import timedelta
+from functools import partial
 from pathlib import Path
 from random import Random
 from struct import pack
 from time import process_time
-from typing import Any, Final
+from typing import Any, Final, TypeAlias
+from uuid import UUID
 
-from kafka_coordinator.wire.served import ServedCluster
+from kafka_coordinator.share.settings import DEAD_LETTERS
+from kafka_coordinator.wire.dead_letters import COPIES, ENABLED
+from kafka_coordinator.wire.entities import part
+from kafka_coordinator.wire.records.batches import NewRecord, batch, header_of
+from kafka_coordinator.wire.records.storage import TOPIC_CONFIG
+from kafka_coordinator.wire.served import Operations, ServedCluster
 from protocols.engine.sockets import Sockets
 from rocketmq_selfbalance.remoting import BINARY, JSON, Frame, encode
 from rocketmq_selfbalance.wire import requests
 from rocketmq_selfbalance.wire.cluster import RocketMQCluster
-from tests.kafka_coordinator.wire.frames_made import VERSIONS, any_request, frame
+from tests.kafka_coordinator.wire.frames_made import VERSIONS, any_entity, any_request, frame
 from tests.rocketmq_selfbalance.grpc import frames_made
 from tests.wire_connections import Wire
 
@@ -64,7 +73,12 @@ def mutated(content: bytes, random: Random) -> bytes:
 
 def kafka_frame(random: Random) -> bytes:
     """A request of any API and version, most often with something wrong behind its length."""
-    content = frame(any_request(*random.choice(VERSIONS), random))[4:]
+    return damaged(any_request(*random.choice(VERSIONS), random), random)
+
+
+def damaged(request: Any, random: Random) -> bytes:
+    """The request's frame, most often with something wrong behind its length."""
+    content = frame(request)[4:]
     how = random.randrange(20)
     if how == 0:
         return pack(">i", random.choice((-1, 2**31 - 1, -(2**31), len(content) - 1))) + content
@@ -75,6 +89,49 @@ def kafka_frame(random: Random) -> bytes:
     elif how > 4:
         content = content[:8] + mutated(content[8:], random)
     return pack(">i", len(content)) + content
+
+
+SHARES: Final = [each for each in VERSIONS if each[0] in (76, 78, 79)]
+"""ShareGroupHeartbeat, ShareFetch and ShareAcknowledge."""
+
+
+class Members:
+    """Two members of a share group, who name themselves and their sessions right more often than not: what they say
+    gets far."""
+
+    def __init__(self, topic_id: UUID) -> None:
+        self._topic_id = topic_id
+        self._epochs = {"m": -1, "n": -1}
+
+    def frame(self, random: Random) -> bytes:
+        """What one of them says, right or wrong."""
+        key, version = random.choice(SHARES)
+        request = any_request(key, version, random)
+        member, given = random.choice("mn"), {field.name for field in fields(request)}
+        right: dict[str, Any] = {"group_id": "g", "member_id": member}
+        if "member_epoch" in given:
+            right |= {"member_epoch": random.choice((0, 0, -1, 2)), "subscribed_topic_names": ("orders",)}
+        if "share_session_epoch" in given:
+            self._epochs[member] = random.choice((self._epochs[member] + 1,) * 4 + (0, -1))
+            right |= {"share_session_epoch": self._epochs[member], "topics": self._topics(request, random)}
+        right |= {"max_wait": timedelta(0)} if "max_wait" in given else {}
+        if random.random() < 0.8:
+            request = replace(request, **right)
+        return frame(request) if random.random() < 0.5 else damaged(request, random)
+
+    def _topics(self, request: Any, random: Random) -> tuple[Any, ...]:
+        topic = part(type(request), "topics")
+        row = part(topic, "partitions")
+        batch = part(row, "acknowledgement_batches")
+        rows = []
+        for number in random.sample(range(3), random.randrange(1, 4)):
+            first = random.randrange(-1, 60)
+            last = first + random.choice((0, 0, 1, 7, -2, 2**40))
+            types = tuple([random.randrange(-1, 6) for _ in range(random.choice((1, 1, 2)))])
+            batches = (batch(first_offset=first, last_offset=last, acknowledge_types=types),)
+            made = any_entity(row, random)
+            rows.append(replace(made, partition_index=number, acknowledgement_batches=batches[: random.randrange(2)]))
+        return (topic(topic_id=self._topic_id, partitions=tuple(rows)),)
 
 
 NAMES: Final = (
@@ -153,48 +210,59 @@ def rocketmq_frame(codes: tuple[int, ...], random: Random) -> bytes:
     return pack(">i", len(raw) - 4) + raw[4:]
 
 
-async def kafka(world: Sockets) -> str:
+Talk: TypeAlias = tuple[str, Callable[[Random], bytes]]
+"""Whom frames go to, and what makes them."""
+
+
+async def kafka(world: Sockets) -> Talk:
     settings = {"group.initial.rebalance.delay.ms": 0}
     await ServedCluster(world, topics={"orders": 6}, settings=settings).start()
-    return "broker-1"
+    return "broker-1", kafka_frame
 
 
-async def rocketmq(world: Sockets) -> str:
+async def shares(world: Sockets) -> Talk:
+    cluster = ServedCluster(world, topics={"orders": 2, "dead": 1})
+    await cluster.start()
+    cluster.record.set_config(TOPIC_CONFIG, "dead", {ENABLED: "true"})
+    own = {"share.auto.offset.reset": "earliest", DEAD_LETTERS: "dead", COPIES: "true"}
+    Operations(cluster).configure_group("g", own)
+    state = cluster.states["broker-1"]
+    for number in range(2):
+        content = batch([NewRecord(b"value", b"key")] * 5)
+        for _ in range(200):
+            state.storage.log("orders", number).append(content, header_of(content))
+    return "broker-1", Members(state.topic_ids["orders"]).frame
+
+
+async def rocketmq(world: Sockets) -> Talk:
     await RocketMQCluster.start(world, epoch_ms=1_700_000_000_000.0, topics={"orders": {"broker-a": 2}})
-    return "broker-a"
+    return "broker-a", partial(rocketmq_frame, tuple(requests.BROKER))
 
 
-async def name_server(world: Sockets) -> str:
+async def name_server(world: Sockets) -> Talk:
     await rocketmq(world)
-    return "namesrv"
+    return "namesrv", partial(rocketmq_frame, tuple(requests.NAME_SERVER))
 
 
-async def proxy(world: Sockets) -> str:
+async def proxy(world: Sockets) -> Talk:
     cluster = await RocketMQCluster.start(world, epoch_ms=1_700_000_000_000.0, topics={"orders": {"broker-a": 2}})
     cluster.create_topic("orders", {"broker-a": 2}, "MIXED")
     await cluster.start_proxy()
-    return "proxy"
+    return "proxy", lambda random: frames_made.any_call(random, mutated)
 
 
-BROKER_CODES, NAME_SERVER_CODES = tuple(requests.BROKER), tuple(requests.NAME_SERVER)
-SERVERS: Final[dict[str, tuple[Callable[[Sockets], Any], Callable[[Random], bytes]]]] = {
-    "kafka": (kafka, kafka_frame),
-    "rocketmq": (rocketmq, lambda random: rocketmq_frame(BROKER_CODES, random)),
-    "name-server": (name_server, lambda random: rocketmq_frame(NAME_SERVER_CODES, random)),
-    "proxy": (proxy, lambda random: frames_made.any_call(random, mutated)),
-}
+SERVERS: Final = {"kafka": kafka, "shares": shares, "rocketmq": rocketmq, "name-server": name_server, "proxy": proxy}
 PREFACES: Final = {"proxy": frames_made.PREFACE}
 """What a connection begins with."""
 
 
 async def fuzzed(server: str, seed: int, frames: int) -> dict[str, object]:
     """What came of it."""
-    start, made = SERVERS[server]
     random = Random(f"{server} {seed}")
     refused, slowest, faults = 0, (0.0, b""), list[str]()
     for first in range(0, frames, PER_WORLD):
         world = Sockets(seed=seed)
-        name = await start(world)
+        name, made = await SERVERS[server](world)
         wire = begun(world, server, name)
         for _ in range(min(PER_WORLD, frames - first)):
             sent = made(random)

@@ -18,6 +18,7 @@ from compare.conformance.kafka_share_partitions import SHARE_PARTITION_TRACES
 from compare.conformance.rocketmq_pop import ASSIGNMENTS
 from compare.conformance.rocketmq_proxy import PROXY_STORIES
 from compare.conformance.rocketmq_recordings import ROCKETMQ
+from compare.conformance.rocketmq_remoting_pop import REMOTING_POPS
 from compare.conformance.rocketmq_strategies import STRATEGY_CALLS, STRATEGY_GROUPS
 from compare.conformance.served import lines_or_traces
 from compare.process_pool import process_pool
@@ -32,6 +33,7 @@ PLAYERS: tuple[Player, ...] = (
     SHARE_PARTITION_TRACES,
     *rocketmq_traces.players(),
     PROXY_STORIES,
+    REMOTING_POPS,
     recordings.player(KAFKA),
     recordings.player(ROCKETMQ),
     recordings.player(KAFKA_BROKERS),

@@ -207,6 +207,8 @@ def _failure(situation: Situation, played: Played, java: tuple[str, ...]) -> str
     commitSync() throws, whether a program ends is not the client's doing."""
     if played.records.lost:
         return f"{played.records.lost} records lost"
+    if played.broken is not None:
+        return played.broken
     if played.did == (NOT_TRIED,):
         return None
     if situation.stopped:
@@ -217,6 +219,8 @@ def _failure(situation: Situation, played: Played, java: tuple[str, ...]) -> str
         return None
     if played.exit_code is not None:
         return f"ended with exit code {played.exit_code}"
+    if played.behind is None and played.records.open:
+        return f"{played.records.open} records handled and never acknowledged"
     if played.behind is None:
         return "stopped reading" if NOT_REACHED not in played.did else "does not read"
     return None

@@ -30,8 +30,10 @@ from compare.judging.playing import (
     counted,
     none_waits,
 )
+from compare.judging.programs import NO_ATTEMPT, Printed
 from kafka_coordinator.catalogue import Partition
 from kafka_coordinator.cluster import (
+    FIRST_EPOCH,
     NONE,
     ConsumerGroupHeartbeat,
     FindCoordinator,
@@ -40,6 +42,9 @@ from kafka_coordinator.cluster import (
     LeaveGroup,
     OffsetCommit,
     OffsetFetch,
+    ShareAcknowledge,
+    ShareFetch,
+    ShareGroupHeartbeat,
     SyncGroup,
     TxnOffsetCommit,
 )
@@ -52,13 +57,13 @@ if TYPE_CHECKING:
     from kio.schema.fetch.v18.response import FetchResponse, PartitionData
 
 _FETCHED_BEFORE_LENGTH: Final = 12
-_LINE: Final = re.compile(rb"^%s (\d+) (\d+)\s*$" % TOPIC.encode())
+_LINE: Final = re.compile(rb"^%s (\d+) (\d+)(?: (\d+))?\s*$" % TOPIC.encode())
 
 
-def read_line(line: bytes) -> tuple[int, int] | None:
-    """Partition and offset in a line ``topic partition offset``."""
+def read_line(line: bytes) -> Printed[int] | None:
+    """What a line ``topic partition offset``, with or without the delivery count, says."""
     found = _LINE.match(line)
-    return None if found is None else (int(found[1]), int(found[2]))
+    return None if found is None else Printed(int(found[1]), int(found[2]), int(found[3] or NO_ATTEMPT))
 
 
 def outcome(written: Mapping[int, int], exchanges: Exchanges, lines: Iterable[tuple[int, int]]) -> Outcome:
@@ -129,6 +134,9 @@ def _offsets(part: "PartitionData", asked: Mapping[int, int]) -> Iterator[tuple[
         at += _FETCHED_BEFORE_LENGTH + header.length
 
 
+RELEASES: Final = "releases the record"
+REJECTS: Final = "rejects the record"
+
 _LEAVES, _LEAVES_FOR_A_WHILE = -1, -2
 """Epochs with which a member of the consumer protocol leaves; the second one is a static member's."""
 
@@ -159,12 +167,11 @@ def _leaves(case: Case) -> bool:
 
 
 def _beats_with(request: Message, epoch: int) -> bool:
-    return isinstance(request, ConsumerGroupHeartbeat) and request.member_epoch == epoch
+    return isinstance(request, ConsumerGroupHeartbeat | ShareGroupHeartbeat) and request.member_epoch == epoch
 
 
 def _is_join(case: Case) -> bool:
-    request = case.request
-    return isinstance(request, JoinGroup) or (isinstance(request, ConsumerGroupHeartbeat) and request.member_epoch == 0)
+    return isinstance(case.request, JoinGroup) or _beats_with(case.request, 0)
 
 
 def _was_told_id(case: Case) -> bool:
@@ -179,6 +186,11 @@ def _keeps_session(case: Case) -> bool:
         and not _has_joined(case)
         and any(each.error == "REBALANCE_IN_PROGRESS" for each in case.before)
     )
+
+
+def _acknowledges_as(request: Message, kind: str) -> bool:
+    ranges = [each for _, ranges in getattr(request, "acknowledged", ()) for each in ranges]
+    return any(kind in kinds for _, _, kinds in ranges)
 
 
 def _is_again(case: Case, kind: type) -> bool:
@@ -238,6 +250,16 @@ RULES: Final = (
         "rejoins with its member id",
         lambda case: _is_join(case) and bool(case.request.member_id) and case.request.member_id == case.mark.member_id,
     ),
+    Rule(
+        "begins another session",
+        lambda case: (
+            isinstance(case.mark.refused, ShareFetch | ShareAcknowledge)
+            and isinstance(case.request, ShareFetch)
+            and case.request.epoch == FIRST_EPOCH
+        ),
+    ),
+    Rule(RELEASES, lambda case: case.situation.fails > 0 and _acknowledges_as(case.request, "RELEASE")),
+    Rule(REJECTS, lambda case: case.situation.rejects and _acknowledges_as(case.request, "REJECT")),
     Rule("leaves the group", _leaves),
     Rule("says that it will be back", lambda case: _beats_with(case.request, _LEAVES_FOR_A_WHILE)),
 )
@@ -267,6 +289,8 @@ def reaction(stage: Stage, situation: Situation) -> tuple[str, ...]:
         found[ENDS] = None
     if not _ENDS_MEMBERSHIP.isdisjoint(found):
         found = {phrase: None for phrase in found if phrase not in _ALONE}
+    if (situation.fails and RELEASES not in found) or (situation.rejects and REJECTS not in found):
+        return (NOT_TRIED,)
     if ENDS in found:
         return tuple(found)
     if not stage.works(FIRST, mark.place):

@@ -7,6 +7,7 @@ from typing import Final
 from compare.judging.kafka_stage import Stage
 from compare.judging.playing import (
     FIRST,
+    GOES_ON,
     SECOND,
     Script,
     Situation,
@@ -20,6 +21,7 @@ from compare.judging.playing import (
     refused_at_work,
     stopped,
     watched,
+    watched_from_the_start,
 )
 from kafka_coordinator.cluster import (
     ConsumerGroupHeartbeat,
@@ -28,6 +30,9 @@ from kafka_coordinator.cluster import (
     JoinGroup,
     OffsetCommit,
     OffsetFetch,
+    ShareAcknowledge,
+    ShareFetch,
+    ShareGroupHeartbeat,
     SyncGroup,
     TxnOffsetCommit,
 )
@@ -144,8 +149,43 @@ def static_expires(stage: Stage) -> Script:
     yield from watched(stage)
 
 
-CLASSIC, CONSUMER = "classic", "consumer"
+def crashes_with_records(stage: Stage) -> Script:
+    """Another member is killed while it has records, and its session ends: they come back."""
+    yield from in_place(stage, FIRST, SECOND)
+    yield Wait(lambda: stage.has_records(SECOND), stage.waits.reached)
+    stage.begin()
+    stage.members.kill(SECOND)
+    yield Wait(lambda: not stage.members.alive(SECOND), stage.waits.reached)
+    stage.world.expire(stage.member_id(SECOND))
+    yield from watched(stage)
+
+
+def locks_end(stage: Stage) -> Script:
+    """The locks of its records end while it is at one of them."""
+    yield from in_place(stage, FIRST)
+    yield Wait(lambda: stage.has_records(FIRST), stage.waits.reached)
+    stage.begin()
+    stage.world.expire_locks()
+    yield from watched(stage)
+
+
+def stopped_with_records(stage: Stage) -> Script:
+    yield from in_place(stage, FIRST)
+    yield Wait(lambda: stage.has_records(FIRST), stage.waits.reached)
+    stage.begin()
+    stage.members.stop(FIRST)
+    yield Wait(lambda: not stage.members.alive(FIRST), stage.waits.back)
+
+
+CLASSIC, CONSUMER, SHARE = "classic", "consumer", "share"
 BOTH: Final = frozenset((CLASSIC, CONSUMER))
+EVERY: Final = BOTH | {SHARE}
+OF_SHARE: Final = frozenset((SHARE,))
+
+SLOW_RECORD_MS: Final = 400
+"""How long a member of a share group takes for each record, where it is slow: records come every 2 s to a partition, so
+that one member keeps up."""
+SLOW_EVERY_MS: Final = 2_000.0
 
 
 AT_WORK: Final[Mapping[type[Message], tuple[str, ...]]] = {
@@ -166,6 +206,16 @@ AT_WORK: Final[Mapping[type[Message], tuple[str, ...]]] = {
         "COORDINATOR_LOAD_IN_PROGRESS",
         "GROUP_AUTHORIZATION_FAILED",
     ),
+    ShareGroupHeartbeat: (
+        "FENCED_MEMBER_EPOCH",
+        "UNKNOWN_MEMBER_ID",
+        "NOT_COORDINATOR",
+        "COORDINATOR_NOT_AVAILABLE",
+        "COORDINATOR_LOAD_IN_PROGRESS",
+        "GROUP_AUTHORIZATION_FAILED",
+    ),
+    ShareFetch: ("SHARE_SESSION_NOT_FOUND", "INVALID_SHARE_SESSION_EPOCH", "SHARE_SESSION_LIMIT_REACHED"),
+    ShareAcknowledge: ("SHARE_SESSION_NOT_FOUND", "INVALID_SHARE_SESSION_EPOCH"),
     OffsetCommit: (
         "REBALANCE_IN_PROGRESS",
         "ILLEGAL_GENERATION",
@@ -203,28 +253,32 @@ AT_START: Final[Mapping[type[Message], tuple[str, ...]]] = {
 }
 """Errors that answer a request of a member that begins."""
 
-ONLY: Final[Mapping[object, str]] = {
+ONLY: Final[Mapping[object, str | frozenset[str]]] = {
     Heartbeat: CLASSIC,
     JoinGroup: CLASSIC,
     SyncGroup: CLASSIC,
     ConsumerGroupHeartbeat: CONSUMER,
+    FindCoordinator: EVERY,
+    ShareGroupHeartbeat: SHARE,
+    ShareFetch: SHARE,
+    ShareAcknowledge: SHARE,
     (OffsetCommit, "REBALANCE_IN_PROGRESS"): CLASSIC,
     (OffsetCommit, "ILLEGAL_GENERATION"): CLASSIC,
     (OffsetCommit, "FENCED_INSTANCE_ID"): CLASSIC,
     (OffsetCommit, "STALE_MEMBER_EPOCH"): CONSUMER,
 }
-"""Requests, or one error of a request, that only one protocol has."""
+"""Requests, or one error of a request, that not just the two protocols of consumers have."""
 
 _SLOW = ("keeps its session", "rejoins with its member id")
 
 STORIES: Final = (
-    Situation("joins", joins, BOTH),
-    Situation("another member joins while it is busy", another_joins, BOTH, commits_count=True),
-    Situation("another member leaves", another_leaves, BOTH, commits_count=True),
-    Situation("coordinator moves", coordinator_moves, BOTH),
-    Situation("connections lost", connections_lost, BOTH),
-    Situation("session expires at the broker", session_expires, BOTH),
-    Situation("frozen until another has its partitions", frozen, BOTH),
+    Situation("joins", joins, EVERY),
+    Situation("another member joins while it is busy", another_joins, EVERY, commits_count=True),
+    Situation("another member leaves", another_leaves, EVERY, commits_count=True),
+    Situation("coordinator moves", coordinator_moves, EVERY),
+    Situation("connections lost", connections_lost, EVERY),
+    Situation("session expires at the broker", session_expires, EVERY),
+    Situation("frozen until another has its partitions", frozen, EVERY),
     Situation(
         "slow callback",
         slow_callback,
@@ -233,13 +287,31 @@ STORIES: Final = (
         java=_SLOW,
         java_place="AbstractCoordinator.HeartbeatThread goes on while the user's thread is in the callback",
     ),
-    Situation("told to end (SIGTERM)", stopped, BOTH, stopped=True),
+    Situation("told to end (SIGTERM)", stopped, EVERY, stopped=True),
     Situation("static: told to end (SIGTERM)", partial(stopped, static=True), BOTH, stopped=True, static=True),
     Situation("static: told to end, started again", static_comes_back, BOTH, static=True),
     Situation("static: killed, started again", static_is_killed, BOTH, static=True),
     Situation("static: another process with its id", static_is_replaced, BOTH, static=True),
     Situation("static: session expires at the broker", static_expires, BOTH, static=True),
 )
+
+
+SHARED: Final = (
+    Situation("it fails once on a record", watched_from_the_start, OF_SHARE, fails=1),
+    Situation("it fails each time on a record", watched_from_the_start, OF_SHARE, fails=9),
+    Situation("it rejects a record", watched_from_the_start, OF_SHARE, rejects=True),
+    Situation("another member crashes with records in hand", crashes_with_records, OF_SHARE, slow=True),
+    Situation(
+        "the locks of its records end",
+        locks_end,
+        OF_SHARE,
+        slow=True,
+        java=(GOES_ON,),
+        java_place="KafkaShareConsumer gives InvalidRecordStateException to its AcknowledgementCommitCallback alone",
+    ),
+    Situation("told to end with records in hand", stopped_with_records, OF_SHARE, slow=True, stopped=True),
+)
+"""Of share groups, where records are given out one by one."""
 
 
 BEGINS_EPOCH: Final = "begins another epoch of its producer"
@@ -277,15 +349,23 @@ _TRIED_AGAIN: Final = frozenset(
 """Errors of a commit that commitSync() tries again."""
 
 
+_ANOTHER_SESSION: Final = "begins another session"
+_SESSION_PLACE: Final = "ShareSessionHandler.handleResponse: the next ShareFetch has epoch 0"
+"""The model acknowledges with its fetches alone."""
+
+
 def _refusals() -> Iterator[Situation]:
     for table, script in ((AT_START, refused_at_start), (AT_WORK, refused_at_work)):
         for kind, errors in table.items():
             for error in errors:
-                only = ONLY.get(kind) or ONLY.get((kind, error))
-                protocols = BOTH if only is None else frozenset((only,))
+                only = ONLY.get(kind) or ONLY.get((kind, error)) or BOTH
+                protocols = frozenset((only,)) if isinstance(only, str) else only
                 name, throws = f"{error} on {kind.__name__}", kind is OffsetCommit and error not in _TRIED_AGAIN
-                yield Situation(name, partial(script, kind, error), protocols, user_decides=throws)
+                java, place = ((_ANOTHER_SESSION,), _SESSION_PLACE) if kind is ShareAcknowledge else ((), "")
+                yield Situation(
+                    name, partial(script, kind, error), protocols, user_decides=throws, java=java, java_place=place
+                )
 
 
-SITUATIONS: Final = (*STORIES, *_refusals(), *TRANSACTIONS)
+SITUATIONS: Final = (*STORIES, *SHARED, *_refusals(), *TRANSACTIONS)
 """All of them, in the order of the table."""

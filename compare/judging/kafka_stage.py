@@ -1,9 +1,10 @@
 """Where a situation of Kafka's clients is played: with a program on sockets, or with the model in the simulation."""
 
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
 from typing import Final, Protocol
 
+from compare.judging.given_out import GivenOut, Told
 from compare.judging.playing import FIRST, AnyWorld, Members, Waits
 from compare.judging.worlds import Exchange, Listener
 from kafka_coordinator.cluster import (
@@ -13,6 +14,8 @@ from kafka_coordinator.cluster import (
     Heartbeat,
     JoinGroup,
     OffsetCommit,
+    ShareFetch,
+    ShareGroupHeartbeat,
     SyncGroup,
     TxnOffsetCommit,
     refusal,
@@ -20,6 +23,7 @@ from kafka_coordinator.cluster import (
 from kafka_coordinator.wire import InitProducerId
 from protocols.engine.nodes import Message, Time
 from protocols.engine.sockets import Interference
+from protocols.facts import Acquired, Available, Ended
 
 
 class KafkaExchange(Exchange):
@@ -47,7 +51,7 @@ class KafkaExchange(Exchange):
         """Whether it asks to be (again) a member."""
         request = self.request
         return isinstance(request, JoinGroup) or (
-            isinstance(request, ConsumerGroupHeartbeat) and request.member_epoch == 0
+            isinstance(request, ConsumerGroupHeartbeat | ShareGroupHeartbeat) and request.member_epoch == 0
         )
 
 
@@ -56,6 +60,15 @@ class Exchanges(Listener[KafkaExchange]):
 
     def __init__(self, brokers: Collection[str], member_of: Callable[[str, Message], str]) -> None:
         super().__init__(brokers, member_of, KafkaExchange)
+
+    def given_out(self) -> GivenOut[int]:
+        """Partition and offset of all records that members of a share group were given, and what became of them."""
+        names = {each.request.client_id: each.member for each in self.all if isinstance(each.request, ShareFetch)}
+        return GivenOut.of(
+            Told(fact.queue.number, fact.first, fact.end, names.get(fact.member or "", ""), fact)
+            for _, fact in self.facts
+            if isinstance(fact, Acquired | Available | Ended)
+        )
 
 
 PARTITIONS: Final = 3
@@ -67,8 +80,18 @@ SETTINGS: Final = {
     "group.initial.rebalance.delay.ms": 0,
     "group.consumer.heartbeat.interval.ms": 1_000,
     "group.consumer.min.heartbeat.interval.ms": 1_000,
+    "group.share.heartbeat.interval.ms": 1_000,
+    "group.share.min.heartbeat.interval.ms": 1_000,
 }
 """Of the brokers: what only costs time is short."""
+
+LOCK_MS: Final = 8_000
+"""How long a record of a share group stays hidden."""
+SETTINGS_OF_LOCKS: Final = {
+    "group.share.record.lock.duration.ms": LOCK_MS,
+    "group.share.min.record.lock.duration.ms": LOCK_MS,
+}
+SETTINGS_OF_SHARE_GROUP: Final[Mapping[str, object]] = {"share.auto.offset.reset": "earliest"}
 
 
 @dataclass(slots=True)
@@ -96,6 +119,9 @@ class World(AnyWorld, Protocol):
 
     def fence(self, transactional_id: str) -> None:
         """Another producer has begun with the id."""
+
+    def expire_locks(self) -> None:
+        """The locks of all records that members of the share group have end now."""
 
 
 @dataclass(slots=True)
@@ -158,17 +184,22 @@ class Stage:
         good = False
         for each in self.exchanges.of(member, since):
             if each.joins or isinstance(each.request, SyncGroup):
-                good = isinstance(each.request, ConsumerGroupHeartbeat | SyncGroup) and each.error == NONE
+                good = isinstance(each.request, _IN) and each.error == NONE
             elif isinstance(each.request, _SIGNS) and each.at >= after and each.error == NONE:
                 good = good or bool(each.member_id)
         return good
 
     def in_place(self, member: str) -> bool:
-        """Whether it is in good standing and has committed."""
+        """Whether it is in good standing and has committed, or acknowledged."""
         return self.works(member) and any(
-            isinstance(each.request, OffsetCommit | TxnOffsetCommit) and each.error == NONE
+            isinstance(each.request, OffsetCommit | TxnOffsetCommit) or bool(getattr(each.request, "acknowledged", ()))
             for each in self.exchanges.of(member)
+            if each.error == NONE
         )
+
+    def has_records(self, member: str) -> bool:
+        """Whether it was given records of a share group that it has not acknowledged."""
+        return member in self.exchanges.given_out().held.values()
 
     def is_back(self) -> bool:
         """Whether the first member is in good standing again."""
@@ -181,4 +212,6 @@ def _is_decided_on(message: Message) -> bool:
     return not isinstance(message, JoinGroup) or bool(message.member_id) or message.version < 4
 
 
-_SIGNS = (Heartbeat, ConsumerGroupHeartbeat, OffsetCommit, TxnOffsetCommit)
+_IN = (ConsumerGroupHeartbeat, ShareGroupHeartbeat, SyncGroup)
+"""What makes a member with its answer."""
+_SIGNS = (Heartbeat, ConsumerGroupHeartbeat, ShareGroupHeartbeat, OffsetCommit, TxnOffsetCommit)

@@ -33,6 +33,8 @@ class Outcome:
     """Handled more than once."""
     waiting: int
     """Neither handled nor committed when the situation was over."""
+    open: int = 0
+    """Of records that are given out one by one: handled, and not acknowledged when the situation was over."""
 
 
 def counted(
@@ -106,13 +108,17 @@ class Situation:
     stopped: bool = False
     """Whether it is told to end, so that its end is no failure."""
     slow: bool = False
-    """Whether its callback (its listener) takes long."""
+    """Whether its callback (its listener; of records that are given out one by one, each of them) takes long."""
     static: bool = False
     """Whether members are static ones."""
     transactional: bool = False
     """Whether the program commits its offsets within transactions."""
-    fails_once: bool = False
-    """Whether its listener cannot handle the first record that it is given."""
+    fails: int = 0
+    """How often it cannot handle the first record that it is given."""
+    in_order: bool = False
+    """Whether its group is served in order (RocketMQ's FIFO groups of the 5.x line)."""
+    rejects: bool = False
+    """Whether it wants the first record that it is given never again."""
     without_notices: bool = False
     """Whether brokers tell nobody that members have come or gone."""
     commits_count: bool = False
@@ -167,6 +173,8 @@ class Played:
     """What it printed last, beside its records."""
     busy: str
     """How busy the machine was, where that may have changed what it did; else empty."""
+    broken: str | None = None
+    """What it owes its group and did not do, where records are given out one by one."""
 
 
 async def follow(script: Script, now: Callable[[], Time], between: Callable[[], Awaitable[None]]) -> None:
@@ -316,6 +324,12 @@ def refused_at_start(kind: type[Message], error: str, stage: AnyStage) -> Script
     stage.members.start(FIRST)
     yield from reached(stage, stage.waits.in_place)
     yield from watched(stage, least=stage.waits.watched_at_start)
+
+
+def watched_from_the_start(stage: AnyStage) -> Script:
+    stage.begin()
+    yield from in_place(stage, FIRST)
+    yield from watched(stage)
 
 
 def connections_lost(stage: AnyStage) -> Script:

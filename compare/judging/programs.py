@@ -10,7 +10,7 @@ import shlex
 import signal
 from collections import deque
 from collections.abc import Callable, Mapping
-from typing import Final, Generic, TypeAlias, TypeVar
+from typing import Final, Generic, NamedTuple, TypeAlias, TypeVar
 
 from protocols.errors import UserError
 
@@ -25,13 +25,35 @@ INSTANCE_ID: Final = "EQUIPOISE_INSTANCE_ID"
 """In the environment of programs that shall be static members: their ``group.instance.id``. One that does not read it
 is not judged in those situations."""
 
-EXPECTED: Final = "expected 'COMMAND {bootstrap} {topic} {group}' (of RocketMQ: {namesrv} in place of {bootstrap})"
-FIELDS: Final = (("bootstrap", "namesrv"), ("topic",), ("group",))
+FAILS: Final = "EQUIPOISE_FAIL_FIRST"
+"""In the environment of programs that shall not handle the first record that they are given, so many times; one that
+does not read it is not judged in those situations."""
+
+REJECTS: Final = "EQUIPOISE_REJECT_FIRST"
+"""In the environment of programs that shall reject the first record that they are given; one that does not read it is
+not judged in that situation."""
+
+EXPECTED: Final = (
+    "expected 'COMMAND {bootstrap} {topic} {group}' (of RocketMQ: {namesrv}, or {endpoints}, in place of {bootstrap})"
+)
+FIELDS: Final = (("bootstrap", "namesrv", "endpoints"), ("topic",), ("group",))
 """Fields of the command, one of each is needed."""
 _KEPT_LINES: Final = 20
 _END_S: Final = 6.0
 
-ReadLine: TypeAlias = Callable[[bytes], tuple[Q, int] | None]
+NO_ATTEMPT: Final = 0
+"""Of a line that does not tell how often its record was given out."""
+
+
+class Printed(NamedTuple, Generic[Q]):
+    """A line about a record that was handled."""
+
+    queue: Q
+    offset: int
+    attempt: int = NO_ATTEMPT
+
+
+ReadLine: TypeAlias = Callable[[bytes], Printed[Q] | None]
 Prepare: TypeAlias = Callable[[str | None], tuple[Mapping[str, str], Mapping[str, str]]]
 
 
@@ -50,19 +72,19 @@ def command_line(template: str, values: Mapping[str, str]) -> list[str]:
 
 
 class Program(Generic[Q]):
-    """One process of the program; ``read`` tells queue and offset from a line about a record that it has handled."""
+    """One process of the program; ``read`` tells what a line says of a record; ``lines`` takes it."""
 
-    def __init__(self, process: asyncio.subprocess.Process, read: ReadLine[Q]) -> None:
-        self._process, self._read_line = process, read
-        self.lines: list[tuple[Q, int]] = []
-        """Queue and offset of the records that it says to have handled."""
+    def __init__(self, process: asyncio.subprocess.Process, read: ReadLine[Q], lines: list[Printed[Q]]) -> None:
+        self._process, self._read_line, self._lines = process, read, lines
         self.last: deque[str] = deque(maxlen=_KEPT_LINES)
         """What else it printed last, on either stream."""
         self._told = False
         self._readers = [asyncio.ensure_future(self._read(stream)) for stream in (process.stdout, process.stderr)]
 
     @classmethod
-    async def start(cls, words: list[str], read: ReadLine[Q], environment: Mapping[str, str]) -> "Program[Q]":
+    async def start(
+        cls, words: list[str], read: ReadLine[Q], lines: list[Printed[Q]], environment: Mapping[str, str]
+    ) -> "Program[Q]":
         """Start it. Raises `UserError` where that cannot be done."""
         try:
             process = await asyncio.create_subprocess_exec(
@@ -76,7 +98,7 @@ class Program(Generic[Q]):
             )
         except (OSError, ValueError) as error:
             raise UserError(f"--client: {words[0]} cannot be started: {_why(error)}, expected a program") from None
-        return cls(process, read)
+        return cls(process, read, lines)
 
     @property
     def exit_code(self) -> int | None:
@@ -126,7 +148,7 @@ class Program(Generic[Q]):
                 return
             found = self._read_line(line)
             if found is not None:
-                self.lines.append(found)
+                self._lines.append(found)
             elif line.strip():
                 self.last.append(line.decode(errors="replace").rstrip())
 
@@ -141,6 +163,8 @@ class Running(Generic[Q]):
         self.template, self._read, self._prepare = template, read, prepare
         self.programs: dict[str, Program[Q]] = {}
         """Member to its process; of one that was started again the newest."""
+        self.printed: list[Printed[Q]] = []
+        """What all of them say to have handled, in the order in which they said it."""
         self.newest: str | None = None
         """Who was started last."""
         self._all: list[Program[Q]] = []
@@ -151,7 +175,7 @@ class Running(Generic[Q]):
         self.newest = member
         values, environment = self._prepare(instance_id)
         words = command_line(self.template, {**values, "member": member})
-        task = asyncio.ensure_future(Program.start(words, self._read, environment))
+        task = asyncio.ensure_future(Program.start(words, self._read, self.printed, environment))
         self._starting.append((member, task))
 
     async def started(self) -> None:
@@ -190,8 +214,8 @@ class Running(Generic[Q]):
 
     @property
     def lines(self) -> list[tuple[Q, int]]:
-        """What all of them say to have handled."""
-        return [line for program in self._all for line in program.lines]
+        """Queue and offset of each of these lines."""
+        return [(line.queue, line.offset) for line in self.printed]
 
     async def end(self) -> None:
         """End all, in any case."""

@@ -7,7 +7,7 @@ from typing import Final, cast
 
 from compare.judging.judging import System
 from compare.judging.playing import FIRST, GROUP, SECOND, TOPIC, Outcome, Played, Situation
-from compare.judging.programs import CALLBACK_MS, Running
+from compare.judging.programs import CALLBACK_MS, FAILS, Running
 from compare.judging.rocketmq_reactions import all_read, outcome, reaction, read_line
 from compare.judging.rocketmq_situations import (
     BROKERS,
@@ -56,10 +56,6 @@ from rocketmq_selfbalance.cluster import (
     with_settings,
 )
 
-FAILS: Final = "EQUIPOISE_FAIL_FIRST"
-"""In the environment of programs whose listener shall refuse the first record that it is given; one that does not read
-it is not judged in that situation."""
-
 HANDLED_WITHIN_MS: Final = 8_000.0
 RETRIED_WITHIN_MS: Final = 45_000.0
 """How long a program that lives may take to handle what is left once no more is written, and what it sent back."""
@@ -86,7 +82,7 @@ class Programs:
 
     def __init__(self, template: str, situation: Situation) -> None:
         self.situation = situation
-        self.handled_within_ms = RETRIED_WITHIN_MS if situation.fails_once else HANDLED_WITHIN_MS
+        self.handled_within_ms = RETRIED_WITHIN_MS if situation.fails else HANDLED_WITHIN_MS
         self.members = Running(template, read_line, self._prepare)
         self.exchanges = Listener(SERVERS, self._member_of, RocketMQExchange)
         self.sockets: Sockets
@@ -115,8 +111,8 @@ class Programs:
     def _prepare(self, instance_id: str | None) -> tuple[Mapping[str, str], Mapping[str, str]]:
         """The command's fields and the environment."""
         environment = {CALLBACK_MS: str(SLOW_MS)} if self.situation.slow else {}
-        if self.situation.fails_once:
-            environment[FAILS] = "1"
+        if self.situation.fails:
+            environment[FAILS] = str(self.situation.fails)
         return {"namesrv": self.service.cluster.name_server, "topic": TOPIC, "group": GROUP}, environment
 
     async def started(self) -> None:
@@ -169,10 +165,13 @@ class Programs:
         """Whether no record waits any more, nor one that was sent back."""
         if not all_read(self._ends(), self.exchanges, self.members.lines):
             return False
-        return not self.situation.fails_once or self.outcome().lost == 0
+        return not self.situation.fails or self.outcome().lost == 0
 
     def outcome(self) -> Outcome:
         return outcome(self._ends(), self.exchanges, self.members.lines)
+
+    def broken(self) -> None:
+        """Nothing is owed but that no record is lost."""
 
     def kind(self) -> str | None:
         """How the program consumes; None where it has never pulled."""
@@ -194,7 +193,7 @@ class ModelWorld:
 
         def make(member: str, instance_id: str | None) -> Client:
             spec = ConsumerSpec(GROUP, member, (TOPIC,), Averagely(), settings, handle)
-            if situation.fails_once:
+            if situation.fails:
                 spec = spec._replace(poison=_FAILING)
             return Client(f"10.0.0.1@{member}", (NAME_SERVER,), (spec,))
 

@@ -25,6 +25,7 @@ from compare.judging.playing import (
     counted,
     none_waits,
 )
+from compare.judging.programs import NO_ATTEMPT, Printed
 from compare.judging.rocketmq_situations import Exchanges, Mark, RocketMQExchange, Stage
 from protocols.engine.nodes import Time
 from protocols.java import Queue
@@ -39,13 +40,15 @@ from rocketmq_selfbalance.cluster import (
 )
 from rocketmq_selfbalance.wire import Pulled, SendMessage, plain
 
-_LINE: Final = re.compile(rb"^%s (\S+) (\d+) (\d+)\s*$" % TOPIC.encode())
+_LINE: Final = re.compile(rb"^%s (\S+) (\d+) (\d+)(?: (\d+))?\s*$" % TOPIC.encode())
 
 
-def read_line(line: bytes) -> tuple[Queue, int] | None:
-    """Queue and offset in a line that is a record's body."""
+def read_line(line: bytes) -> Printed[Queue] | None:
+    """What a line says that is a record's body, with or without the attempt."""
     found = _LINE.match(line)
-    return None if found is None else (Queue(TOPIC, found[1].decode(), int(found[2])), int(found[3]))
+    if found is None:
+        return None
+    return Printed(Queue(TOPIC, found[1].decode(), int(found[2])), int(found[3]), int(found[4] or NO_ATTEMPT))
 
 
 def outcome(written: Mapping[Queue, int], exchanges: Exchanges, lines: Iterable[tuple[Queue, int]]) -> Outcome:
@@ -121,7 +124,7 @@ def reaction(stage: Stage, situation: Situation) -> tuple[str, ...]:
         found.update(_changes(stage, mark, own))
     if not stage.members.alive(FIRST):
         found[ENDS] = None
-    if situation.fails_once and not _SENT_BACK & found.keys():
+    if situation.fails and not _SENT_BACK & found.keys():
         return (NOT_TRIED,)
     if ENDS in found:
         return tuple(found)

@@ -24,6 +24,7 @@ from compare.judging.playing import (
     refused_at_work,
     stopped,
     watched,
+    watched_from_the_start,
 )
 from compare.judging.worlds import Exchange, Listener
 from protocols.engine.nodes import Message, Time
@@ -248,12 +249,6 @@ def _frozen(stage: Stage) -> Script:
     yield from watched(stage, least=5_000.0)
 
 
-def _fails_once(stage: Stage) -> Script:
-    stage.begin()
-    yield from in_place(stage, FIRST)
-    yield from watched(stage)
-
-
 STORIES: Final = (
     Situation("joins", joins, BOTH),
     Situation("another member joins", _another_joins, BOTH),
@@ -265,7 +260,7 @@ STORIES: Final = (
     Situation("name server answers late", _late_name_server, BOTH),
     Situation("connections lost", connections_lost, BOTH, heartbeats_count=True),
     Situation("frozen until another has its queues", _frozen, BOTH, heartbeats_count=True),
-    Situation("its listener fails on a record", _fails_once, frozenset((CONCURRENT,)), fails_once=True),
+    Situation("its listener fails on a record", watched_from_the_start, frozenset((CONCURRENT,)), fails=1),
     Situation("told to end (SIGTERM)", stopped, BOTH, stopped=True),
 )
 

@@ -203,6 +203,9 @@ class Real(Protocol):
     def outcome(self) -> Outcome:
         """What became of the records."""
 
+    def broken(self) -> str | None:
+        """What the program owes its group and did not do (`Played.broken`)."""
+
     def kind(self) -> str | None:
         """The kind of member that the program is; None where it never became one."""
 
@@ -219,6 +222,7 @@ async def play_program(
         exit_code = programs.exit_code(FIRST)
         writing.cancel()
         behind = await caught_up(world, sockets.tell_time)
+        broken = world.broken()
         await programs.end()
         return Played(
             did,
@@ -229,6 +233,7 @@ async def play_program(
             bool(world.exchanges.all),
             next(reversed(programs.programs[FIRST].last), ""),
             clock.strain(),
+            broken,
         )
     finally:
         writing.cancel()

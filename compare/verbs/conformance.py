@@ -31,12 +31,12 @@ MOST_CHARACTERS = 160
 MOST_IN_TABLE = 48
 """Length of a value in a table of what was measured; JSON has all of it."""
 
-OF_SERVE = frozenset({"kio", "crc32c"})
+OF_SERVE = frozenset({"kio", "crc32c", "grpc"})
 """Packages that only the extra `serve` installs."""
 
 
-OF_ROCKETMQ = "{namesrv}"
-"""The field in whose place a client of RocketMQ is given its name server."""
+OF_ROCKETMQ, OF_GRPC = "{namesrv}", "{endpoints}"
+"""Fields in whose place a client of RocketMQ is given its name server, or, one of the 5.x line, its proxy."""
 
 
 @click.command(context_settings=HELP_OPTIONS)
@@ -66,7 +66,8 @@ def conformance(
     With --client the program is started a few times on brokers in this process and taken through rebalances, errors,
     lost connections and the like; the table says what it did, what the system's own Java client does, and how many
     records were lost or handled twice. It may print a line "topic partition offset" for each record that it has
-    handled. With {namesrv} in the place of {bootstrap} it is a client of RocketMQ, and prints bodies. What failed, or
+    handled. With {namesrv} in the place of {bootstrap} it is a client of RocketMQ, with {endpoints} one of its 5.x
+    line, and prints bodies. What failed, or
     differs on a busy machine, is tried once more. Exit code 1 if it lost records, or twice ended or stopped reading
     where the Java client goes on; 2 if it cannot be started or joins no group.
     """
@@ -110,6 +111,8 @@ def _judged(client: str, paths: Sequence[str], situations: Sequence[str], at_onc
     try:
         if OF_ROCKETMQ in client:
             from compare.judging.rocketmq import ROCKETMQ as SYSTEM
+        elif OF_GRPC in client:
+            from compare.judging.rocketmq_grpc import GRPC as SYSTEM
         else:
             from compare.judging.kafka import KAFKA as SYSTEM
     except ModuleNotFoundError as error:

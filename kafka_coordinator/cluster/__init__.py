@@ -17,6 +17,7 @@ if TYPE_CHECKING:
         protocol_of_member,
         protocol_of_variant,
     )
+    from kafka_coordinator.cluster.persister import Persister
     from kafka_coordinator.cluster.views import GroupDescription, description_of
     from kafka_coordinator.consumer import commits as consumer_commits
     from kafka_coordinator.consumer.callbacks import ASSIGNED, LOST, REVOKED
@@ -43,6 +44,8 @@ if TYPE_CHECKING:
         ConsumerSettings,
         Load,
     )
+    from kafka_coordinator.consumer.share.node import ShareConsumer
+    from kafka_coordinator.consumer.share.settings import ShareConsumerSettings
     from kafka_coordinator.consumer.state.consumer import ConsumerState
     from kafka_coordinator.consumer.state.reading import ListenerCall
     from kafka_coordinator.consumer.states import CONSUMER
@@ -125,6 +128,10 @@ if TYPE_CHECKING:
         SyncGroupAnswer,
         TxnOffsetCommit,
     )
+    from kafka_coordinator.share.leader import ShareLeader
+    from kafka_coordinator.share.messages import FIRST_EPOCH, ShareAcknowledge, ShareFetch
+    from kafka_coordinator.share.persister import ShareStates
+    from kafka_coordinator.share.settings import share_settings
     from kafka_coordinator.versions import VERSIONS, Version
     from kafka_coordinator.zookeeper.cluster import ZooKeeperCluster
     from kafka_coordinator.zookeeper.exploration import rules as zookeeper_exploration_rules

@@ -64,7 +64,7 @@ class ShareSettings:
                 self.group_share_max_record_lock_duration_ms,
             ),
             str(own.get(_SWITCH, "true")).lower() == "true",
-            bool(own.get(_DEAD_LETTERS)),
+            bool(own.get(DEAD_LETTERS)),
         )
 
 
@@ -99,9 +99,9 @@ _RANGES: Final[Mapping[str, tuple[int, int]]] = {
     "share.partition.max.record.locks": (100, 10_000),
 }
 _SWITCH: Final = "share.renew.acknowledge.enable"
-_DEAD_LETTERS: Final = "errors.deadletterqueue.topic.name"
+DEAD_LETTERS: Final = "errors.deadletterqueue.topic.name"
 
-OF_A_GROUP: Final = (*_RANGES, RESET_POLICY, _SWITCH, _DEAD_LETTERS)
+OF_A_GROUP: Final = (*_RANGES, RESET_POLICY, _SWITCH, DEAD_LETTERS)
 """Settings that a share group has itself, for its share-partitions."""
 
 

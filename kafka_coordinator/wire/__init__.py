@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from kafka_coordinator.wire.records.fetch import wake
     from kafka_coordinator.wire.requests import Answer, EndTxn, Fetch, InitProducerId, Produce, Request
     from kafka_coordinator.wire.served import DEFAULT_BROKERS, Operations, ServedCluster
-    from kafka_coordinator.wire.share_records import Hidden
+    from kafka_coordinator.wire.share_records import ExpireLocks, Hidden
     from kafka_coordinator.wire.transactions import FenceProducer
 
 __getattr__ = lazy_names(__name__)

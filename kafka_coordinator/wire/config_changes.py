@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Final
 from kio.schema.errors import ErrorCode
 from kio.static.protocol import Entity
 
+from kafka_coordinator.share.settings import DEAD_LETTERS
 from kafka_coordinator.versions import Version
 from kafka_coordinator.wire import entities
 from kafka_coordinator.wire.cluster import ClusterRecord
@@ -188,6 +189,8 @@ def check_values(kind: int, values: Mapping[str, str], broker: Mapping[str, str]
             check_value(known[key], values[key])
     for key, value in values.items():
         if kind == GROUP_CONFIG:
+            if key == DEAD_LETTERS and value.startswith("__"):
+                raise RefusedError(ErrorCode.invalid_config, f"{key}: DLQ topic name must not start with '__'")
             check_group_bounds(key, value, broker, version)
         elif kind == CLIENT_METRICS:
             check_client_metrics(key, value)

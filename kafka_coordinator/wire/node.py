@@ -18,6 +18,7 @@ from kafka_coordinator.coordinator.share_groups.messages import DeleteShareState
 from kafka_coordinator.coordinator.share_groups.persisting import persist
 from kafka_coordinator.wire import administration, requests, share_records, transaction_views, transactions
 from kafka_coordinator.wire.beliefs import Beliefs, observe_positions
+from kafka_coordinator.wire.dead_letters import LettersWritten
 from kafka_coordinator.wire.entities import Kind, make, part, response
 from kafka_coordinator.wire.metadata import api_versions, metadata
 from kafka_coordinator.wire.names import ClientName, Names
@@ -79,6 +80,7 @@ HANDLERS: Final[Mapping[type[Message], Handler]] = {
     requests.OffsetForLeaderEpoch: offsets_for_leader_epochs,
     requests.DeleteRecords: delete_records,
     requests.DescribeShareGroupOffsets: describe_offsets,
+    LettersWritten: share_records.letters_written,
     **transactions.HANDLERS,
     **transaction_views.HANDLERS,
     **administration.HANDLERS,

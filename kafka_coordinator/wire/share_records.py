@@ -33,8 +33,10 @@ from kafka_coordinator.share.messages import (
 )
 from kafka_coordinator.share.partition import DeadLetter
 from kafka_coordinator.share.records import State
+from kafka_coordinator.wire import dead_letters
 from kafka_coordinator.wire.entities import Kind, code, make, part
 from kafka_coordinator.wire.opaque import by_topic
+from kafka_coordinator.wire.records.fetch import wake
 from kafka_coordinator.wire.records.offsets import offset_at
 from kafka_coordinator.wire.records.partitions import LeaderHints
 from kafka_coordinator.wire.share_groups import TEXTS
@@ -65,6 +67,8 @@ class BrokerLogs:
     """The partitions of a served broker (`kafka_coordinator.share.leader.Logs`)."""
 
     state: BrokerState
+    now: Time
+    out: Outbox
 
     def error(self, partition: Partition) -> str:
         topic, number = partition
@@ -101,7 +105,10 @@ class BrokerLogs:
         return log.end if found < 0 else found
 
     def bury(self, group: str, partition: Partition, letter: DeadLetter) -> None:
-        """Records of dead letters are not written anywhere."""
+        """Share groups may wait for dead letters, too."""
+        written = dead_letters.bury(self.state, self.now, group, partition, letter, self.out)
+        if written is not None and self.state.leads(*written):
+            records_written(self.state, self.now, [written], self.out)
 
 
 def _call(state: BrokerState, now: Time, out: Outbox) -> Call:
@@ -109,7 +116,7 @@ def _call(state: BrokerState, now: Time, out: Outbox) -> Call:
     if state.configs_seen != storage.config_changes:
         state.configs_seen = storage.config_changes
         leader.configure(storage.group_configs())
-    return Call(now, BrokerLogs(state), out)
+    return Call(now, BrokerLogs(state, now, out), out)
 
 
 def receive(
@@ -134,6 +141,14 @@ def closed(state: BrokerState, now: Time, peer: str, out: Outbox) -> None:
 
 def cluster_changed(state: BrokerState, now: Time, out: Outbox) -> None:
     requests.cluster_changed(state.share, _call(state, now, out))
+
+
+def letters_written(
+    state: BrokerState, now: Time, sender: str, message: dead_letters.LettersWritten, out: Outbox
+) -> None:
+    """Another broker has written dead letters to partitions that this one leads."""
+    wake(state, now, message.partitions, out)
+    records_written(state, now, message.partitions, out)
 
 
 def records_written(state: BrokerState, now: Time, partitions: Iterable[Partition], out: Outbox) -> None:

@@ -7,7 +7,10 @@ from rocketmq_selfbalance.proxy.calls import StreamClosed as StreamClosed
 from rocketmq_selfbalance.proxy.calls import StreamRefused as StreamRefused
 from rocketmq_selfbalance.proxy.calls import Telemetry as Telemetry
 from rocketmq_selfbalance.proxy.calls import Told as Told
+from rocketmq_selfbalance.proxy.definitions import ClientType as ClientType
+from rocketmq_selfbalance.proxy.definitions import Code as Code
 from rocketmq_selfbalance.proxy.definitions import Settings as Settings
+from rocketmq_selfbalance.proxy.definitions import Status as Status
 from rocketmq_selfbalance.proxy.json_form import from_json as from_json
 from rocketmq_selfbalance.proxy.node import NAME as NAME
 from rocketmq_selfbalance.proxy.node import ProxyNode as ProxyNode

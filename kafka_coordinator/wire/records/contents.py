@@ -9,7 +9,7 @@ import zlib
 from collections.abc import Iterator
 from typing import Any, Final, NamedTuple
 
-from kafka_coordinator.wire.records.batches import COMPRESSIONS, HEADER_BYTES, Header
+from kafka_coordinator.wire.records.batches import COMPRESSIONS, HEADER_BYTES, Header, NewRecord
 
 _CRAMJAM: Any
 try:
@@ -41,28 +41,66 @@ class Record(NamedTuple):
 
 def records(content: bytes, header: Header) -> Iterator[Record]:
     """The records of a batch in their order. Raises `UnreadableError`."""
+    for data, begin, end in _places(content, header):
+        timestamp, at = _varint(data, begin)
+        offset, at = _varint(data, at)
+        key_length, at = _varint(data, at)
+        if at > end:
+            raise UnreadableError("a record is longer than its batch")
+        yield Record(offset, timestamp, key_length >= 0)
+
+
+def keys_and_values(content: bytes, header: Header) -> Iterator[tuple[int, NewRecord]]:
+    """The records of a batch without their headers, each after its offset's difference from the batch's. Raises
+    `UnreadableError`."""
+    for data, begin, end in _places(content, header):
+        reader = _Reader(data[:end], begin)
+        timestamp, offset = header.base_timestamp + reader.number(), reader.number()
+        key, value = reader.content(), reader.content()
+        yield offset, NewRecord(value, key, timestamp=timestamp)
+
+
+def _places(content: bytes, header: Header) -> Iterator[tuple[bytes, int, int]]:
+    """The records' bytes, with where in them each begins (behind its attributes) and ends."""
     if header.records > MOST_RECORDS:
         raise UnreadableError(f"a batch has more than {MOST_RECORDS} records")
     data = _plain(content[HEADER_BYTES:], COMPRESSIONS[header.compression])
     position = 0
-    try:
-        for _ in range(header.records):
-            length, begin = _varint(data, position)
-            timestamp, at = _varint(data, begin + 1)
-            offset, at = _varint(data, at)
-            key_length, at = _varint(data, at)
-            yield Record(offset, timestamp, key_length >= 0)
-            position = begin + length
-            if not at <= position <= len(data):
-                raise UnreadableError("a record is longer than its batch")
-    except IndexError:
-        raise UnreadableError("a record ends in its middle") from None
+    for _ in range(header.records):
+        length, begin = _varint(data, position)
+        position = begin + length
+        if not begin < position <= len(data):
+            raise UnreadableError("a record is longer than its batch")
+        yield data, begin + 1, position
+
+
+class _Reader:
+    """Reads one record after the other part of it."""
+
+    def __init__(self, data: bytes, at: int) -> None:
+        self._data, self._at = data, at
+
+    def number(self) -> int:
+        found, self._at = _varint(self._data, self._at)
+        return found
+
+    def content(self) -> bytes | None:
+        length = self.number()
+        if length < 0:
+            return None
+        found = self._data[self._at : self._at + length]
+        if len(found) < length:
+            raise UnreadableError("a record ends in its middle")
+        self._at += length
+        return found
 
 
 def _varint(data: bytes, at: int) -> tuple[int, int]:
     """A number in zigzag encoding, and where it ends."""
     value = shift = 0
     while True:
+        if at >= len(data):
+            raise UnreadableError("a record ends in its middle")
         byte = data[at]
         at += 1
         value |= (byte & 0x7F) << shift

@@ -4,7 +4,8 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
-from confluent_kafka import AcknowledgeType, ShareConsumer
+from confluent_kafka import AcknowledgeType, Consumer, ShareConsumer, TopicPartition
+from confluent_kafka.admin import AdminClient, NewTopic
 
 from compare.testing.brokers import KafkaBroker
 from protocols.facts import Acquired, Available, Ended
@@ -114,3 +115,35 @@ def test_implicitly_the_next_poll_accepts_and_the_end_of_a_connection_releases(b
     two.close()
     one.close()
     assert "session closed" in {each.why for each in facts(broker, Available)}
+
+
+@pytest.mark.parametrize("copies", ["false", "true"])
+def test_dead_records_are_told_as_a_real_broker_tells_them(broker: KafkaBroker, copies: str) -> None:
+    """As 4.4.0 wrote them when librdkafka's consumer rejected one record and released the other to its limit."""
+    dead = NewTopic("dead", 3, config={"errors.deadletterqueue.group.enable": "true"})
+    admin = AdminClient({"bootstrap.servers": broker.bootstrap})
+    admin.create_topics([dead])["dead"].result(10)
+    own = {"errors.deadletterqueue.topic.name": "dead", "errors.deadletterqueue.copy.record.enable": copies}
+    broker.configure_group("g", {"share.auto.offset.reset": "earliest", "share.delivery.count.limit": 2, **own})
+    broker.produce("orders", "v0", key="k0", headers=[("h", b"x")])
+    broker.produce("orders", "v1", key="k1")
+    one = consumer(broker, "one")
+    for _ in range(2):
+        for record in polled(one, 1):
+            rejected = record.value() == b"v0"
+            one.acknowledge(record, AcknowledgeType.REJECT if rejected else AcknowledgeType.RELEASE)
+        one.commit_sync(5.0)
+    until(lambda: len(facts(broker, Ended)) == 2)
+    assert {each.how for each in facts(broker, Ended)} == {"dead letter"}
+    one.close()
+    reader = Consumer({"bootstrap.servers": broker.bootstrap, "group.id": "r", "auto.offset.reset": "earliest"})
+    reader.assign([TopicPartition("dead", 0, 0)])
+    told = [reader.poll(10.0) for _ in range(2)]
+    reader.close()
+    reasons = ("1", "Offset rejected by client."), ("2", "Offset delivery count exceeded the threshold.")
+    for offset, (each, (count, why)) in enumerate(zip(told, reasons, strict=True)):
+        where = ("topic", "orders"), ("partition", "0"), ("offset", str(offset)), ("group", "g")
+        more = ("delivery.count", count), ("message", why)
+        assert each.headers() == [(f"__dlq.errors.{name}", text.encode()) for name, text in (*where, *more)]
+        copied = (f"k{offset}".encode(), f"v{offset}".encode())
+        assert (each.key(), each.value()) == (copied if copies == "true" else (None, None))

@@ -33,7 +33,7 @@ from rocketmq_selfbalance.wire.ownership import Ownership
 from rocketmq_selfbalance.wire.pulling import arrived
 from rocketmq_selfbalance.wire.served import RecordStore, Served, WireSettings
 from rocketmq_selfbalance.wire.stored_messages import Stored
-from tests.rocketmq_selfbalance.wire.virtual import Virtual
+from rocketmq_selfbalance.wire.virtual import Virtual
 from tests.rows import rows
 
 CAPTURES = Path(__file__).parents[2] / "captures" / "rocketmq"
