@@ -17,7 +17,6 @@ from rocketmq_selfbalance.broker.state import Broker
 from rocketmq_selfbalance.broker.store import Delayed, MessageStore, StoredQueue
 from rocketmq_selfbalance.messages.nameserver import Route
 from rocketmq_selfbalance.messages.offsets import Retried
-from rocketmq_selfbalance.pop import TopicRoutes
 from rocketmq_selfbalance.wire import stored_messages
 from rocketmq_selfbalance.wire.messages import Pull
 from rocketmq_selfbalance.wire.ownership import Ownership
@@ -278,7 +277,6 @@ class Served:
         self.halves: dict[int, HalfMessage] = {}
         """Number of a transaction's first half to it."""
         self.half_count = 0
-        self.routes = TopicRoutes()
         self.route_of: Callable[[str], Route | None] = lambda topic: None
         """What the name server answers for a topic."""
         self.revive_queue: Callable[[int], int | None] = lambda number: None
