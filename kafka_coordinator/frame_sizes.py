@@ -209,7 +209,7 @@ REQUESTS = frozenset(_REQUESTS)
 """Messages that clients send."""
 
 
-def frame_size(message: Message, client_id: str) -> int:
+def frame_size(message: Message, client_id: str, server: str = "") -> int:
     """Bytes of the frame, its length included. ``client_id``: the client's, from whom or to whom it goes."""
     kind = type(message)
     if kind in _REQUESTS:

@@ -153,7 +153,7 @@ REQUESTS = frozenset(kind for kind in _SIZES if kind in requests.REQUEST_CODES) 
 """Messages that clients send."""
 
 
-def frame_size(message: Message, client: str = "") -> int:
+def frame_size(message: Message, client: str = "", server: str = "") -> int:
     """Bytes of the frame, its length included."""
     return _SIZES[type(message)](message)
 

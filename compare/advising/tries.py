@@ -241,9 +241,8 @@ def _now(scenario: Scenario, part: SystemPart, rule: _Rule) -> int:
 
 
 def _threads_are_free(scenario: Scenario, part: SystemPart) -> bool:
-    pool = pool_of(part.system)
-    taken = any(each.threads is not None or pool in each.settings for each in _parts(scenario))
-    return not taken and pool not in part.settings
+    taken = any(each.threads is not None or pool_of(part, each.settings) in each.settings for each in _parts(scenario))
+    return not taken and pool_of(part) not in part.settings
 
 
 def _parts(scenario: Scenario) -> Iterator[MemberPart]:

@@ -16,9 +16,8 @@ from compare.conformance.kafka_coordinator import COORDINATOR_TRACES
 from compare.conformance.kafka_recordings import KAFKA
 from compare.conformance.kafka_share_partitions import SHARE_PARTITION_TRACES
 from compare.conformance.rocketmq_pop import ASSIGNMENTS
-from compare.conformance.rocketmq_proxy import PROXY_STORIES
+from compare.conformance.rocketmq_popping import POPPING_STORIES
 from compare.conformance.rocketmq_recordings import ROCKETMQ
-from compare.conformance.rocketmq_remoting_pop import REMOTING_POPS
 from compare.conformance.rocketmq_strategies import STRATEGY_CALLS, STRATEGY_GROUPS
 from compare.conformance.served import lines_or_traces
 from compare.process_pool import process_pool
@@ -32,8 +31,7 @@ PLAYERS: tuple[Player, ...] = (
     COORDINATOR_TRACES,
     SHARE_PARTITION_TRACES,
     *rocketmq_traces.players(),
-    PROXY_STORIES,
-    REMOTING_POPS,
+    *POPPING_STORIES,
     recordings.player(KAFKA),
     recordings.player(ROCKETMQ),
     recordings.player(KAFKA_BROKERS),

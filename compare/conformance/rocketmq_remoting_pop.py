@@ -16,7 +16,7 @@ from typing import Any, Final, TypeAlias
 
 from pydantic import Field
 
-from compare.conformance.cases import Difference, Line, Measure, Played, Player, validated
+from compare.conformance.cases import Difference, Line, Measure, Played, validated
 from compare.conformance.recordings import MOST_MS, Part
 from compare.conformance.rocketmq_proxy.comparing import ALLOWED_MS
 from protocols.engine.nodes import Time
@@ -240,6 +240,3 @@ def play(line: Line) -> Played:
             break
     assert best is not None
     return best
-
-
-REMOTING_POPS = Player("recordings of RocketMQ's clients that pop over remoting", recognises, play)

@@ -71,7 +71,11 @@ def _threads(system: str, variants: Sequence[Variant]) -> Iterator[str]:
         yield "a member handles one record after the other"
     else:
         count = f"{most}" if fewest == most else f"{fewest} to {most}"
-        pools = dict.fromkeys(pool_of(variant.part.system) for variant in variants)
+        pools = dict.fromkeys(
+            pool_of(variant.part, part.settings) or "its own loop"
+            for variant in variants
+            for part in _parts(variant.scenario)
+        )
         pool = f" ({', '.join(pools)})" if system == "rocketmq" else ""
         yield f"a member handles records in {count} threads{pool}"
 

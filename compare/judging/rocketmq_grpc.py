@@ -66,7 +66,8 @@ from rocketmq_selfbalance.cluster import (
     TopicConfig,
     TopicConfigManager,
 )
-from rocketmq_selfbalance.popping.consumer import PopConfig, PushConsumer
+from rocketmq_selfbalance.popping.client import PopConfig
+from rocketmq_selfbalance.popping.consumer import PushConsumer
 from rocketmq_selfbalance.popping.messages import (
     Assignment,
     ClientHeartbeat,

@@ -85,7 +85,7 @@ _MEMBERS = _all(
     pop=("number of members", "consumptionThreadCount"),
 )
 
-SETTINGS: Mapping[str, Mapping[str, tuple[str, ...]]] = {
+_OF_FAMILIES: Mapping[str, Mapping[str, tuple[str, ...]]] = {
     DOWN: _REPLICAS,
     WAITS: _all("broker.session.timeout.ms", rocketmq=("pollNameServerInterval",), pop=("not known",)),
     AT_ONCE: _all("threads", rocketmq=("orderly", "consumeThreadMax"), pop=("consumeMessageOrderly",)),
@@ -151,5 +151,27 @@ SETTINGS: Mapping[str, Mapping[str, tuple[str, ...]]] = {
     STALLED: _MEMBERS,
     EXPECTED: _SHARING,
     UNKNOWN: _all("not known"),
+}
+
+_OTHERWISE: Mapping[str, Mapping[str, str]] = {
+    "SimpleConsumer": {
+        "consumptionThreadCount": "threads",
+        "defaultInvisibleTimeMills": "invisibleDuration",
+    },
+    "DefaultMQPushConsumer": {
+        "consumptionThreadCount": "consumeThreadMax",
+        "defaultInvisibleTimeMills": "popInvisibleTime",
+        "retryMaxTimes": "maxReconsumeTimes",
+        "consumeMessageOrderly": "queues with owners",
+    },
+}
+"""Class of RocketMQ's clients to what takes the place of a push consumer's setting there."""
+
+SETTINGS: Mapping[str, Mapping[str, tuple[str, ...]]] = {
+    kind: {
+        **families,
+        **{client: tuple(names.get(name, name) for name in families[POP]) for client, names in _OTHERWISE.items()},
+    }
+    for kind, families in _OF_FAMILIES.items()
 }
 """Kind of reason to the settings that would change it, by family of systems; where none does, what does."""

@@ -149,8 +149,8 @@ def records_per_second(variant: Variant, members: Mapping[MemberKey, MemberPart]
 def threads_of(variant: Variant, part: MemberPart) -> int:
     """How many threads of the member handle records at once."""
     settings: Mapping[str, object] = {**variant.part.settings, **part.settings}
-    system, pool = variant.part.system, pool_of(variant.part.system)
-    is_push = has_no_owners(system) or settings.get(KIND, PUSH) == PUSH
+    system, pool = variant.part.system, pool_of(variant.part, part.settings)
+    is_push = bool(pool) if has_no_owners(system) else settings.get(KIND, PUSH) == PUSH
     has_pool = split_system(system)[0] == "rocketmq" and is_push
     own = part.settings.get(pool, part.threads) if has_pool else part.threads
     given = settings.get(pool, PUSH_THREADS) if has_pool else 1

@@ -11,8 +11,14 @@ from protocols.scenario.model import STATIC, split_system
 
 def family_of(variant: Variant) -> str:
     """``kafka``, ``consumer protocol``, ``zookeeper``, ``rocketmq``, RocketMQ's ``orderly``, or, without owners,
-    ``share`` and ``pop``."""
+    ``share`` and ``pop``, or the class of all clients where that is another one than RocketMQ's push consumer."""
     if has_no_owners(variant.part.system):
+        name, usual = rocketmq.CLIENT_CLASS, variant.part.settings.get(rocketmq.CLIENT_CLASS)
+        parts = [part for group in variant.scenario.groups.values() for part in group.members.values()]
+        clients = {str(part.settings.get(name, usual)) for part in parts}
+        client = clients.pop() if len(clients) == 1 else ""
+        if client in (rocketmq.SIMPLE, rocketmq.CLASSIC):
+            return client
         return "share" if variant.part.system.startswith("kafka:") else "pop"
     system, strategy = split_system(variant.part.system)
     if system == "kafka":
@@ -30,7 +36,7 @@ def value_of(variant: Variant, name: str) -> str:
         return strategy.removesuffix(STATIC)
     field, default = _default(system, name)
     parts = [part for group in variant.scenario.groups.values() for part in group.members.values()]
-    if name == pool_of(variant.part.system):
+    if name and all(name == pool_of(variant.part, part.settings) for part in parts):
         values = {str(threads_of(variant, part)) for part in parts}
     else:
         values = {str(part.settings.get(name, variant.part.settings.get(name, default))).lower() for part in parts}
@@ -44,7 +50,7 @@ def value_of(variant: Variant, name: str) -> str:
 def most_given(variant: Variant) -> int | None:
     """How often RocketMQ's proxy gives members a record at most (it comes again ``retryMaxTimes`` times); None for
     another system."""
-    if family_of(variant) != "pop":
+    if family_of(variant) not in ("pop", rocketmq.SIMPLE):
         return None
     given = variant.part.settings.get("retryMaxTimes", rocketmq.PopSettings().retry_max_times)
     return int(given) + 1 if isinstance(given, int) else None
@@ -53,9 +59,10 @@ def most_given(variant: Variant) -> int | None:
 def _default(system: str, name: str) -> tuple[str, object]:
     """The setting's field and default value; no value for what is none of the system's settings."""
     if system == "rocketmq":
-        if field := rocketmq.CLIENT_NAMES.get(name):
+        if field := rocketmq.CLIENT_NAMES.get(name, rocketmq.CLASSIC_NAMES.get(name)):
             return field, rocketmq.field_of(rocketmq.ClientSettings(), field)
-        if field := rocketmq.POP_NAMES.get(name):
+        if name in rocketmq.POP_SETTINGS:
+            field = rocketmq.POP_SETTINGS[name].field
             return field, getattr(rocketmq.PopSettings(), field)
         field, of = rocketmq.BROKER_NAMES.get(name, ""), rocketmq.BrokerSettings()
         return field, getattr(of, field, None)

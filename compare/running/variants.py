@@ -1,9 +1,11 @@
 """Which variants of a scenario to run: those it lists, or those asked for."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from types import MappingProxyType
 from typing import TypeVar
 
+import rocketmq_selfbalance.cluster as rocketmq
 from compare.running.systems import SYSTEMS, has_no_owners, known_strategies, system_of
 from protocols.errors import UserError
 from protocols.scenario.checks import system_problem
@@ -14,9 +16,13 @@ from protocols.scenario.model import Scenario, SystemPart, Systems, example_of, 
 from protocols.scenario.reading import systems_left_out
 
 
-def pool_of(system: str) -> str:
-    """RocketMQ's setting of a push consumer's pool, as the variant's clients call it."""
-    return "consumptionThreadCount" if has_no_owners(system) else "consumeThreadMax"
+def pool_of(part: SystemPart, own: Mapping[str, object] = MappingProxyType({})) -> str:
+    """RocketMQ's setting of a push consumer's pool, as a member of the variant with these settings of its ``own`` calls
+    it; empty for one whose code has a loop."""
+    if not has_no_owners(part.system):
+        return rocketmq.POOLS[rocketmq.CLASSIC]
+    client = own.get(rocketmq.CLIENT_CLASS, part.settings.get(rocketmq.CLIENT_CLASS, rocketmq.PUSH_CONSUMER))
+    return rocketmq.POOLS.get(client, "")
 
 
 P = TypeVar("P", MemberPart, Join)
@@ -72,13 +78,12 @@ def variants_of(
 def with_equal_threads(scenario: Scenario, part: SystemPart) -> Scenario:
     """The scenario whose members handle records in so many threads as it says for all variants. A member keeps its own
     number, and a variant its own pool (`pool_of`): somebody chose these."""
-    pool = pool_of(part.system)
-    if scenario.threads == "real" or pool in part.settings:
+    if scenario.threads == "real" or pool_of(part) in part.settings:
         return scenario
     threads = {"threads": scenario.threads}
 
     def equal(taking: P) -> P:
-        own = taking.threads is not None or pool in taking.settings or taking.handle <= 0
+        own = taking.threads is not None or pool_of(part, taking.settings) in taking.settings or taking.handle <= 0
         return taking if own else taking.model_copy(update=threads)
 
     groups = {

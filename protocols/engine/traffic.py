@@ -14,8 +14,8 @@ from typing import Any, NamedTuple
 
 from protocols.engine.nodes import Message, Time
 
-Sizes = Mapping[type[Message], Callable[[Any, str], int]]
-"""Type of message to the bytes of its frame, by the message and the name of the client."""
+Sizes = Mapping[type[Message], Callable[[Any, str, str], int]]
+"""Type of message to the bytes of its frame, by the message and the names of the client and the server."""
 
 
 MOST_KEPT = 64
@@ -49,7 +49,7 @@ class Traffic:
         """A message whose type has a size was sent at this time (milliseconds)."""
         asked = type(message) in self._requests
         server, client = (to, sender) if asked else (sender, to)
-        size = self.sizes[type(message)](message, client)
+        size = self.sizes[type(message)](message, client, server)
         of_kind = type(message), client
         if of_kind not in self._latest:
             self._latest[of_kind] = deque(maxlen=MOST_KEPT)

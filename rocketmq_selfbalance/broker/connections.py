@@ -5,7 +5,7 @@ have changed (``DefaultConsumerIdsChangeListener``; spec 2.3), writes its commit
 (``BrokerController.registerBrokerAll``; spec 1.1)."""
 
 from protocols.engine.nodes import Outbox, Time
-from rocketmq_selfbalance.broker import pulls
+from rocketmq_selfbalance.broker import giving_out, pulls
 from rocketmq_selfbalance.broker.consumers import CHANGE, CLIENT_UNREGISTER, ConsumerEvent
 from rocketmq_selfbalance.broker.state import Broker, BrokerSettings
 from rocketmq_selfbalance.messages.membership import NotifyConsumerIdsChanged
@@ -62,6 +62,7 @@ def closed(broker: Broker, now: Time, peer: str, out: Outbox) -> None:
     broker.active.pop(peer, None)
     out.cancel_timer((IDLE, peer))
     pulls.forget(broker, peer, out)
+    giving_out.closed(broker, now, peer, out)
     handle(broker, now, broker.consumers.channel_closed(peer), out)
 
 

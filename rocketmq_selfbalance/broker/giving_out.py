@@ -1,22 +1,23 @@
-"""What a simulated broker does on a proxy's requests (``PopMessageProcessor``, ``PopLongPollingService``,
-``AckMessageProcessor``, ``ChangeInvisibleTimeProcessor``, ``PopReviveService``; spec pop 5).
+"""What a simulated broker does on requests of a proxy and of classic clients (``PopMessageProcessor``,
+``PopLongPollingService``, ``AckMessageProcessor``, ``ChangeInvisibleTimeProcessor``, ``PopReviveService``; spec pop 5).
 
 Requests for a topic and a group wait in one line (`rocketmq_selfbalance.pop.line`); a record that comes wakes the first
-of them, whoever it is. What a group was given outlives the broker's process, the line does not.
+of those for any queue, and the first of those for its own. What a group was given outlives the broker's process, the
+line does not.
 """
 
-from collections.abc import Sequence
 from typing import Final
 
 from protocols.engine.nodes import Outbox, Time, TimerName
-from protocols.facts import Acquired, Available, Back, End, Ended, Renewed
+from protocols.facts import End, Ended, Renewed
 from protocols.java import Queue
 from protocols.offsets import OffsetSet
 from rocketmq_selfbalance.broker.state import Broker
+from rocketmq_selfbalance.broker.taking import available, numbers_of, take
+from rocketmq_selfbalance.codes import ALL_QUEUES
 from rocketmq_selfbalance.pop import Handle, PopRecord, PopTopic
 from rocketmq_selfbalance.pop.line import ARRIVE, FREED, POLL, POPPED, REVIVE, set_timers
 from rocketmq_selfbalance.pop.revive import INTERVAL_MS
-from rocketmq_selfbalance.pop.topic import RETRY_FIRST_BELOW
 from rocketmq_selfbalance.popping.messages import (
     AckMessage,
     ChangeInvisibleDuration,
@@ -52,103 +53,28 @@ def start(broker: Broker, now: Time, out: Outbox) -> None:
 
 def receive(broker: Broker, now: Time, sender: str, request: ReceiveMessage, out: Outbox) -> None:
     """A request for records."""
-    if request.topic not in broker.disk.topics.configs:
+    config = broker.disk.topics.configs.get(request.topic)
+    if config is None or request.number >= config.read:
         out.send(sender, Received(request.correlation, False))
         return
     state = given_out(broker, now, request.topic, request.group)
     _catch_up(broker, now, state, out)
-    handles = _take(broker, now, state, request, out)
+    handles = take(broker, now, state, request, out)
     if handles:
-        out.send(sender, Received(request.correlation, True, handles))
+        _answer(broker, sender, request, handles, out)
     else:
         state.line.join(now, sender, request)
     _set_timers(broker, now, state, out)
 
 
-def _numbers(broker: Broker, state: GivenOut) -> Sequence[int]:
-    config = broker.disk.topics.configs.get(state.topic)
-    if config is None:
-        return ()
-    return [number for number in range(config.read) if broker.disk.store.queue(state.topic, number) is not None]
+def _answer(broker: Broker, sender: str, request: ReceiveMessage, handles: tuple[Handle, ...], out: Outbox) -> None:
+    born = tuple([_written(broker, request.topic, handle.record) for handle in handles])
+    out.send(sender, Received(request.correlation, True, handles, born))
 
 
-def _take(broker: Broker, now: Time, state: GivenOut, request: ReceiveMessage, out: Outbox) -> tuple[Handle, ...]:
-    """Records for this request, which are invisible from now on."""
-    numbers = _numbers(broker, state)
-    if not numbers:
-        return ()
-    records, store = state.records, broker.disk.store
-    ends = {number: store.max_offset(state.topic, number, now) for number in numbers}
-    for number in numbers:
-        _begin(broker, state, number, ends[number])
-    waiting = len(records.retried) > records.retry_offset
-    if not waiting and all(records.committed[number] >= ends[number] for number in numbers):
-        return ()
-    random = _random(len(numbers), waiting, out)
-    handles = records.give_out(now, ends, numbers, request, random)
-    _tell(broker, now, state, request, handles, out)
-    broker.commit_popped(now, state.group, state.topic, {number: records.committed[number] for number in numbers})
-    return tuple(handles)
-
-
-def _begin(broker: Broker, state: GivenOut, number: int, end: int) -> None:
-    queue = broker.disk.store.queue(state.topic, number)
-    assert queue is not None
-    reset = broker.offsets.take_reset(state.group, state.topic, number)
-    known = state.records.committed.get(number)
-    if known is None:
-        known = broker.offsets.query(state.group, state.topic, number)
-    state.records.begin(number, reset=reset, known=known, least=queue.min_offset, end=end)
-
-
-def _random(queues: int, retried: bool, out: Outbox) -> int:
-    """The number from 0 to 99 that says where a pop begins, drawn as far as anything depends on it."""
-    first = out.choose("first queue", range(queues)) if queues > 1 else 0
-    looks_first = retried and out.choose("retry topic first", range(100 // RETRY_FIRST_BELOW)) == 0
-    usual = range(RETRY_FIRST_BELOW) if looks_first else range(RETRY_FIRST_BELOW, 100)
-    return next((number for number in usual if number % queues == first), usual[0])
-
-
-def _tell(
-    broker: Broker, now: Time, state: GivenOut, request: ReceiveMessage, handles: Sequence[Handle], out: Outbox
-) -> None:
-    """The records are the member's now; those of one queue that follow each other are one fact."""
-    run: list[PopRecord] = []
-    until = now + request.invisible
-
-    def given() -> None:
-        if run:
-            queue, first, last = Queue(state.topic, broker.name, run[0].number), run[0], run[-1]
-            fact = Acquired(state.group, request.member, queue, first.offset, last.offset + 1, first.times + 1, until)
-            out.observe(fact)
-            run.clear()
-
-    for handle in handles:
-        record = handle.record
-        place = record.number, record.offset
-        if place in state.hidden and request.in_order:  # given out again without a way over the retry topic
-            _available(broker, state, place, out)
-        if place in state.hidden or _is_done(broker, state, place):
-            continue
-        if run and (run[-1].number, run[-1].offset + 1, run[-1].times) != (*place, record.times):
-            given()
-        run.append(record)
-        state.hide(place, request.member, handle.check_point)
-    given()
-
-
-def _is_done(broker: Broker, state: GivenOut, place: Place) -> bool:
-    """Whether the record has ended, or its queue is gone: nothing is told of another copy of it."""
-    number, offset = place
-    done = state.done.get(number)
-    return number not in _numbers(broker, state) or (done is not None and done.count(offset, offset + 1) > 0)
-
-
-def _available(broker: Broker, state: GivenOut, place: Place, out: Outbox) -> None:
-    hidden = state.hidden.pop(place)
-    why: Back = "client gone" if hidden.given_back else "invisible time over"
-    queue = Queue(state.topic, broker.name, place[0])
-    out.observe(Available(state.group, hidden.member, queue, place[1], place[1] + 1, why))
+def _written(broker: Broker, topic: str, record: PopRecord) -> Time:
+    queue = broker.disk.store.queue(topic, record.number)
+    return (None if queue is None else queue.written_at(record.offset)) or 0.0
 
 
 # What is done with records that were given out.
@@ -288,22 +214,42 @@ def due(broker: Broker, now: Time, timer: TimerName, out: Outbox) -> None:
     _catch_up(broker, now, state, out)
     if what == POLL:
         for waiting in state.line.over(now):
-            handles = _take(broker, now, state, waiting.request, out)
-            out.send(waiting.sender, Received(waiting.request.correlation, True, handles))
+            handles = take(broker, now, state, waiting.request, out)
+            _answer(broker, waiting.sender, waiting.request, handles, out)
     else:
         _wake_all(broker, now, state, out)
     _set_timers(broker, now, state, out)
 
 
-def _wake_all(broker: Broker, now: Time, state: GivenOut, out: Outbox) -> None:
-    """The first in line gets what is there, and so on while something is."""
-    while state.line.waiting:
-        first = state.line.waiting[0]
-        handles = _take(broker, now, state, first.request, out)
-        if not handles:
+def closed(broker: Broker, now: Time, peer: str, out: Outbox) -> None:
+    """A connection ended: its requests are passed over."""
+    for state in broker.disk.given_out.values():
+        line = state.line
+        if any(waiting.sender == peer for waiting in line.waiting):
+            line.waiting = [waiting for waiting in line.waiting if waiting.sender != peer]
+            _set_timers(broker, now, state, out)
+
+
+def _wake_all(broker: Broker, now: Time, state: GivenOut, out: Outbox, *, copied: bool = False) -> None:
+    """The first in line gets what is there, and so on while something is. Those who ask for one queue alone are woken
+    by its records, and those for queue 0 by what was ``copied`` to the retry topic, which has no other."""
+    for number in sorted({waiting.request.number for waiting in state.line.waiting}):
+        if number == ALL_QUEUES or (copied and number == 0) or _has_news(broker, now, state, number):
+            _wake(broker, now, state, number, out)
+
+
+def _has_news(broker: Broker, now: Time, state: GivenOut, number: int) -> bool:
+    return broker.disk.store.max_offset(state.topic, number, now) > state.records.committed.get(number, 0)
+
+
+def _wake(broker: Broker, now: Time, state: GivenOut, number: int, out: Outbox) -> None:
+    while True:
+        first = next((waiting for waiting in state.line.waiting if waiting.request.number == number), None)
+        handles = () if first is None else take(broker, now, state, first.request, out)
+        if first is None or not handles:
             return
-        state.line.waiting.pop(0)
-        out.send(first.sender, Received(first.request.correlation, True, handles))
+        state.line.waiting.remove(first)
+        _answer(broker, first.sender, first.request, handles, out)
 
 
 def _catch_up(broker: Broker, now: Time, state: GivenOut, out: Outbox) -> None:
@@ -314,9 +260,9 @@ def _catch_up(broker: Broker, now: Time, state: GivenOut, out: Outbox) -> None:
         place = record.number, record.offset
         hidden = state.hidden.get(place)
         if hidden is not None and hidden.until <= now:  # else it is a copy of before an administrator's reset
-            _available(broker, state, place, out)
+            available(broker, state, place, out)
     if copied:
-        _wake_all(broker, now, state, out)
+        _wake_all(broker, now, state, out, copied=True)
 
 
 def _set_timers(broker: Broker, now: Time, state: GivenOut, out: Outbox) -> None:
@@ -337,7 +283,7 @@ def _set_timers(broker: Broker, now: Time, state: GivenOut, out: Outbox) -> None
 def _next_arrival(broker: Broker, now: Time, state: GivenOut) -> Time | None:
     store = broker.disk.store
     times = []
-    for number in _numbers(broker, state):
+    for number in numbers_of(broker, state):
         queue = store.queue(state.topic, number)
         if queue is not None:
             at = queue.next_arrival(queue.max_offset(now))

@@ -4,7 +4,8 @@
   questions for offsets), of ``AdminBrokerProcessor`` what consumers ask of it (locks, a queue's offsets),
   ``SendMessageProcessor`` (records that a consumer could not handle), ``ScheduleMessageService`` (their delivery)
 - `pulls`: ``PullMessageProcessor``, ``PullRequestHoldService``
-- `giving_out`: ``PopMessageProcessor`` and what belongs to it
+- `allocation`: ``QueryAssignmentProcessor``
+- `giving_out`, `taking`: ``PopMessageProcessor`` and what belongs to it
 - `administration`: the rest of ``AdminBrokerProcessor``; ``TopicConfigManager``
 - `connections`: ``ClientHousekeepingService``, ``DefaultConsumerIdsChangeListener``, ``BrokerOuterAPI``, and when
   ``ConsumerOffsetManager`` writes
@@ -19,11 +20,12 @@ from protocols.engine.nodes import OPERATOR, Message, Outbox, Time, TimerName
 from protocols.facts import Committed, Noted
 from protocols.node_state import NodeState
 from rocketmq_selfbalance import codes
-from rocketmq_selfbalance.broker import administration, connections, giving_out, pulls
+from rocketmq_selfbalance.broker import administration, allocation, connections, giving_out, pulls
 from rocketmq_selfbalance.broker.connections import FLUSH, IDLE, NOTIFY, REGISTER, SCAN
 from rocketmq_selfbalance.broker.state import Broker, Handler, retry_topic
 from rocketmq_selfbalance.messages import membership, offsets
-from rocketmq_selfbalance.messages.nameserver import TopicConfig
+from rocketmq_selfbalance.messages.nameserver import RouteInfoAnswer, TopicConfig
+from rocketmq_selfbalance.messages.popping import QueryAssignment
 from rocketmq_selfbalance.messages.requests import Answer, LockBatchMq, LockBatchMqAnswer, UnlockBatchMq
 from rocketmq_selfbalance.pop.line import POPPED
 from rocketmq_selfbalance.popping import messages as popping
@@ -250,6 +252,7 @@ _TIMERS: Mapping[str, Callable[[Broker, Time, Outbox], None]] = {
     FLUSH: connections.persist_again,
     NOTIFY: connections.notify_collected,
     DELIVER: deliver,
+    allocation.POLL: allocation.poll,
 }
 
 _REQUESTS: Mapping[type[Message], Handler] = {
@@ -265,6 +268,8 @@ _REQUESTS: Mapping[type[Message], Handler] = {
     offsets.GetMinOffset: _min_offset,
     offsets.SearchOffsetByTimestamp: _search_offset,
     offsets.ConsumerSendMsgBack: _send_back,
+    QueryAssignment: allocation.answer,
+    RouteInfoAnswer: allocation.route,
     popping.ReceiveMessage: giving_out.receive,
     popping.AckMessage: giving_out.ack,
     popping.ChangeInvisibleDuration: giving_out.change,

@@ -22,7 +22,8 @@ from rocketmq_selfbalance.codes import MASTER_ID, RETRY_PREFIX
 from rocketmq_selfbalance.messages.membership import SubscriptionGroup
 from rocketmq_selfbalance.messages.nameserver import DataVersion, TopicConfig
 from rocketmq_selfbalance.messages.offsets import PullMessage
-from rocketmq_selfbalance.pop import RequestModes
+from rocketmq_selfbalance.messages.popping import QueryAssignment
+from rocketmq_selfbalance.pop import RequestModes, TopicRoutes
 from rocketmq_selfbalance.popping.state import GivenOut
 from rocketmq_selfbalance.versions import DEFAULT, Version
 
@@ -256,6 +257,16 @@ class RebalanceLockManager(NodeState):
         return now - held.renewed > self.max_live_ms
 
 
+@dataclass(slots=True)
+class Lookup(NodeState):
+    """A question to the name server for a topic's route: its number, when it was asked, and the members, with their
+    questions, who wait for that."""
+
+    number: int
+    asked: Time
+    wanting: list[tuple[str, QueryAssignment]] = field(default_factory=list)
+
+
 @dataclass(slots=True, eq=False)
 class Broker(NodeState):
     """Its topics, groups, messages and flushed offsets are on its disk, everything else is in memory. ``address``: the
@@ -277,6 +288,12 @@ class Broker(NodeState):
     changed_groups: dict[str, None] = field(default_factory=dict)
     """Groups whose members are notified with the next collection, where changes are collected."""
     unflushed: bool = False
+    routes: TopicRoutes = field(default_factory=TopicRoutes)
+    """Of topics about whose queues members have asked."""
+    lookups: dict[str, Lookup] = field(default_factory=dict)
+    """Topic to the question for its route that is not answered yet."""
+    correlation: int = 0
+    """The number of its last question."""
     ghosts: set[str] = field(default_factory=set)
     """Channels in the member lists whose connections have ended: nobody hears what is sent there."""
 

@@ -17,7 +17,7 @@ from protocols.facts import RebalanceBegan, RebalanceEnded
 from protocols.java import Queue, sort_queues, sorted_as_java
 from protocols.node_state import Apart, NodeState, Shared
 from rocketmq_selfbalance.client.offset_store import OffsetStore
-from rocketmq_selfbalance.client.pool import Pool
+from rocketmq_selfbalance.client.pool import Pool, PopPool
 from rocketmq_selfbalance.client.process_queue import PopProcessQueue, ProcessQueue
 from rocketmq_selfbalance.client.settings import LITE_PULL, PULL, PUSH, ClientSettings
 from rocketmq_selfbalance.codes import CLUSTERING, CONSUME_ACTIVELY, CONSUME_PASSIVELY
@@ -121,6 +121,7 @@ class Consumer(NodeState):
     """The process queue table: what the consumer holds, dropped leftovers included."""
     pop_table: dict[Queue, PopProcessQueue] = field(default_factory=dict)
     """What it may pop; a queue numbered -1 stands for all of its broker."""
+    pop_pool: PopPool = field(default_factory=PopPool)
     leaving: dict[Queue, ProcessQueue] = field(default_factory=dict)
     """Process queues that have left the table before they were given up properly."""
     pull_threshold_for_queue: int = field(init=False)
@@ -180,6 +181,11 @@ class Consumer(NodeState):
     def current(self, queue: Queue, number: int) -> ProcessQueue | None:
         found = self.table.get(queue)
         return found if found is not None and found.number == number else None
+
+    def popped(self, queue: Queue, number: int) -> PopProcessQueue | None:
+        """The pop queue of this number, as long as it is not dropped."""
+        found = self.pop_table.get(queue)
+        return found if found is not None and found.number == number and not found.dropped else None
 
     def destroy(self) -> None:
         for process_queue in self.table.values():

@@ -16,7 +16,7 @@ from protocols.java import Queue, sort_queues
 from protocols.load import quickly_made
 from protocols.node_state import Apart, NodeState
 from rocketmq_selfbalance.client.consumer import LITE_PULL, PUSH, Consumer, RebalanceService
-from rocketmq_selfbalance.client.process_queue import ProcessQueue
+from rocketmq_selfbalance.client.process_queue import PopProcessQueue, ProcessQueue
 from rocketmq_selfbalance.client.settings import ClientSettings
 from rocketmq_selfbalance.client.threads import Thread
 from rocketmq_selfbalance.codes import BROADCASTING, CLUSTERING, MASTER_ID
@@ -144,6 +144,15 @@ class Pulled(NamedTuple):
     address: str
 
 
+class Popping(NamedTuple):
+    """A pop that is at a broker: of this group's pop queue of this number."""
+
+    group: str
+    source: Queue
+    number: int
+    address: str
+
+
 class SentBack(NamedTuple):
     """Records that are on their way back to their broker."""
 
@@ -220,6 +229,7 @@ class Instance(NodeState):
     """The number of the last request."""
     asked: dict[int, Asked] = field(default_factory=dict)
     pulled: dict[int, Pulled] = field(default_factory=dict)
+    popping: dict[int, Popping] = field(default_factory=dict)
     sent_back: dict[int, SentBack] = field(default_factory=dict)
     heartbeating: bool = False
     """Whether a thread holds the heartbeat lock."""
@@ -265,7 +275,16 @@ class Instance(NodeState):
         consumer.table[queue].next_offset = offset
         out.set_timer(("pull", consumer.group, queue), now + delay)
 
-    def listener(self, now: Time, consumer: Consumer, topic: str, all_queues: Queues, own: Queues, out: Outbox) -> None:
+    def pop(self, now: Time, consumer: Consumer, queue: Queue, delay: Time, out: Outbox) -> None:
+        out.set_timer(("pop", consumer.group, queue), now + delay)
+
+    def drop_popped(self, consumer: Consumer, queue: Queue, popped: PopProcessQueue, out: Outbox) -> None:
+        popped.dropped = True
+        out.cancel_timer(("pop", consumer.group, queue))
+
+    def listener(
+        self, now: Time, consumer: Consumer, topic: str, all_queues: Queues | None, own: Queues, out: Outbox
+    ) -> None:
         out.observe(Callback(consumer.group, consumer.member, "assigned", own))
         if consumer.kind != PUSH:
             # Their own listener begins to pull what is new.

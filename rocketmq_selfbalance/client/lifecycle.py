@@ -23,7 +23,7 @@ from rocketmq_selfbalance.client.consuming_orderly import OWN, POP, lock_thread,
 from rocketmq_selfbalance.client.instance import Instance, WakeUp
 from rocketmq_selfbalance.client.locks import UnlockAll
 from rocketmq_selfbalance.client.offset_store import LocalOffsets, OffsetsFile, RemoteOffsets
-from rocketmq_selfbalance.client.pool import Pool
+from rocketmq_selfbalance.client.pool import Pool, PopPool
 from rocketmq_selfbalance.client.removal import PersistAll
 from rocketmq_selfbalance.client.requests import Beat, addresses_in_turn
 from rocketmq_selfbalance.client.threads import Call, RefreshRoute, Sleep, Thread, Unregister
@@ -169,10 +169,12 @@ class _StopConsuming(NamedTuple):
         consumer = client.consumers[self.group]
         for serial in consumer.pool.running:
             out.cancel_timer(("consumed", self.group, serial))
+        for serial in consumer.pop_pool.running:
+            out.cancel_timer(("popped", self.group, serial))
         for process_queue in consumer.table.values():
             process_queue.listeners = 0
         # Nothing new is begun, and what runs is interrupted.
-        consumer.pool = Pool()
+        consumer.pool, consumer.pop_pool = Pool(), PopPool()
         consumer.pool.standing_still = True
         for name in ("expired", "poll"):
             out.cancel_timer((name, self.group))

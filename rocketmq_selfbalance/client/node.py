@@ -17,6 +17,7 @@ from rocketmq_selfbalance.client import (
     consuming_orderly,
     lifecycle,
     operator,
+    popping,
     pulling,
     rebalance_service,
     requests,
@@ -28,6 +29,7 @@ from rocketmq_selfbalance.client.settings import ClientSettings
 from rocketmq_selfbalance.messages.membership import NotifyConsumerIdsChanged
 from rocketmq_selfbalance.messages.offsets import PullAnswer, ResetConsumerClientOffset
 from rocketmq_selfbalance.messages.requests import Answer
+from rocketmq_selfbalance.popping.messages import Done, Received
 
 TABLES = Tables(rebalance_service.rebalance_immediately, requests.CALLS, requests.ANSWERS)
 
@@ -122,6 +124,8 @@ Take: TypeAlias = Callable[[Instance, Time, str, Any, Outbox], None]
 
 _MESSAGES: Mapping[type, Take] = {
     PullAnswer: lambda client, now, sender, message, out: pulling.answered(client, now, message, out),
+    Received: lambda client, now, sender, message, out: popping.answered(client, now, message, out),
+    Done: lambda client, now, sender, message, out: None,
     Answer: _answer,
     NotifyConsumerIdsChanged: lambda client, now, sender, message, out: rebalance_service.rebalance_immediately(
         client, now, f"member list changed at {sender}", out

@@ -5,7 +5,7 @@ from typing import NamedTuple
 
 from protocols.engine.nodes import Message, Outbox, Time
 from protocols.java import Queue, sorted_as_java
-from rocketmq_selfbalance.client import blocking, commands, consuming, consuming_orderly, lifecycle, polling
+from rocketmq_selfbalance.client import blocking, commands, consuming, consuming_orderly, lifecycle, polling, popping
 from rocketmq_selfbalance.client.consumer import PUSH, Consumer
 from rocketmq_selfbalance.client.instance import Instance
 from rocketmq_selfbalance.client.rebalance_service import DoRebalance
@@ -136,6 +136,7 @@ def _of_consumer(client: Instance, now: Time, consumer: Consumer, command: Messa
             consumer.handle = handle
         case commands.GoOn():
             consuming.move_again(client, now, consumer, out)
+            popping.move_again(client, now, consumer, out)
             if consumer.kind != PUSH:
                 polling.poll(client, now, consumer, out)
             elif consumer.orderly:

@@ -15,6 +15,7 @@ from protocols.java import Queue
 from protocols.load import PoisonRecord, PoisonRecords
 from protocols.node_state import NodeState
 from rocketmq_selfbalance.messages.offsets import Retried
+from rocketmq_selfbalance.pop import Handle
 
 
 class Copy(NamedTuple):
@@ -126,3 +127,37 @@ class Pool(NodeState):
         work = self.running.pop(serial)
         self.busy -= work.threads
         return work
+
+
+class PoppedRecord(NamedTuple):
+    """A record that waits for a thread or is handled, with the pop queue by which it came and its number; ``born``:
+    when it was written first."""
+
+    source: Queue
+    number: int
+    handle: Handle
+    born: Time
+
+    @property
+    def queue(self) -> Queue:
+        """Where it was first."""
+        return Queue(self.source.topic, self.source.broker, self.handle.record.number)
+
+
+class PopWork(NamedTuple):
+    """A thread at a record, since this time."""
+
+    record: PoppedRecord
+    since: Time
+
+
+@dataclass(slots=True, eq=False)
+class PopPool(NodeState):
+    """Records that wait for a thread, in the order in which they came, and what threads work on: beside the threads
+    for what is pulled."""
+
+    backlog: list[PoppedRecord] = field(default_factory=list)
+    running: dict[int, PopWork] = field(default_factory=dict)
+    serial: int = 0
+    stalled: list[int] = field(default_factory=list)
+    """Works whose time is over while the code stands still."""

@@ -26,6 +26,8 @@ class PopProcessQueue(NodeState):
     request."""
 
     created: InitVar[Time]
+    number: int = 0
+    """Tells it from earlier ones of the same queue: what is on its way belongs to one of them."""
     dropped: bool = False
     last_pop: Time = field(init=False)
     waiting_acks: int = 0

@@ -94,7 +94,8 @@ def _update_pop_table(world: World, now: Time, consumer: Consumer, step: UpdateP
         world.drop_popped(consumer, queue, table.pop(queue), out)
     new = [queue for queue in step.popped if queue not in table]
     for queue in new:
-        table[queue] = PopProcessQueue(now)
+        consumer.numbers += 1
+        table[queue] = PopProcessQueue(now, consumer.numbers)
         world.pop(now, consumer, queue, consumer.settings.rebalance.first_pull_delay_ms, out)
     return bool(left or new)
 

@@ -20,7 +20,9 @@ from rocketmq_selfbalance.messages.membership import (
     Subscription,
     UnregisterClient,
 )
+from rocketmq_selfbalance.messages.popping import QueryAssignment, QueuesToAsk
 from rocketmq_selfbalance.messages.requests import Answer, LockBatchMq, LockBatchMqAnswer, UnlockBatchMq
+from rocketmq_selfbalance.pop import POP
 
 
 class Beat(NamedTuple):
@@ -183,6 +185,19 @@ def _members(
     return blocking.ask(client, now, name, address, client.settings.instance.mq_client_api_timeout_ms, request, out)
 
 
+def _assignment(
+    client: Instance, now: Time, name: str, thread: threads.Thread, call: threads.AskAssignment, out: Outbox
+) -> Wait | threads.Failure:
+    known = client.askable.get(call.topic)
+    if not known:
+        return threads.Failure.FAILED
+    addresses, consumer = out.choose(threads.BROKER_ASKED, known), client.consumer(call.group)
+    address = addresses.get(MASTER_ID) or out.choose("replica asked", sorted(addresses.values()))
+    who = call.topic, call.group, client.client_id, consumer.strategy.name, consumer.message_model
+    request = QueryAssignment(client.next_correlation(), *who)
+    return blocking.ask(client, now, name, address, client.settings.instance.mq_client_api_timeout_ms, request, out)
+
+
 def _asks(of: str, question: Callable[[Instance, int, Any], Message]) -> Begin:
     """How a call begins that the broker at its address answers. ``of``: the setting that says after how many
     milliseconds it is overdue; ``question``: of instance, number and call the request."""
@@ -205,6 +220,7 @@ def consume_lock_free(client: Instance, now: Time, group: str, queue: Queue, out
 
 CALLS: Mapping[type, Begin] = {
     threads.AskMembers: _members,
+    threads.AskAssignment: _assignment,
     threads.RefreshRoute: refresh,
     threads.QueryOffset: _asks(
         "offset_timeout_ms", lambda client, number, call: offsets.QueryConsumerOffset(number, call.group, call.queue)
@@ -243,10 +259,18 @@ def _offset(client: Instance, call: threads.Call, message: offsets.OffsetAnswer)
     return threads.Failure.NOT_FOUND if message.code == QUERY_NOT_FOUND else threads.Failure.FAILED
 
 
+def _assigned(client: Instance, call: threads.Call, message: QueuesToAsk) -> threads.Assigned | None:
+    if message.queues is None:
+        return None
+    popped = message.mode == POP
+    return threads.Assigned(() if popped else message.queues, message.queues if popped else ())
+
+
 ANSWERS: Mapping[type, Understand] = {
     ConsumerList: lambda client, call, message: (
         message.client_ids if message.code == SUCCESS else threads.Failure.FAILED
     ),
+    QueuesToAsk: _assigned,
     nameserver.RouteInfoAnswer: answered,
     offsets.OffsetAnswer: _offset,
     LockBatchMqAnswer: lambda client, call, message: (

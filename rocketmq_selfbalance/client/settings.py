@@ -114,6 +114,18 @@ class PullSettings:
 
 
 @dataclass(frozen=True, slots=True)
+class PoppingSettings:
+    """Popping, of a consumer whose queues a broker computes."""
+
+    pop_invisible_ms: Time = 60_000.0
+    pop_batch_nums: int = 32
+    pop_threshold_for_queue: int = 96
+    """With more records of a pop queue that are not answered it is not asked."""
+    pop_polling_ms: Time = 15_000.0
+    pop_timeout_ms: Time = 25_000.0
+
+
+@dataclass(frozen=True, slots=True)
 class ConsumeSettings:
     """The threads in which the listener of a push consumer works."""
 
@@ -159,6 +171,7 @@ class ClientSettings:
     rebalance: RebalanceSettings = field(default_factory=RebalanceSettings)
     ordered: OrderlySettings = field(default_factory=OrderlySettings)
     pulling: PullSettings = field(default_factory=PullSettings)
+    popping: PoppingSettings = field(default_factory=PoppingSettings)
     consuming: ConsumeSettings = field(default_factory=ConsumeSettings)
     lite_pull: LitePullSettings = field(default_factory=LitePullSettings)
     version: Version = DEFAULT
@@ -219,6 +232,9 @@ RANGES: Mapping[str, Range] = {
     "pull_threshold_size_for_topic": Range(1, 102_400, True),
     "consume_concurrently_max_span": Range(1, 65535),
     "pull_batch_size": Range(1, 1024),
+    "pop_batch_nums": Range(1, 32),
+    "pop_invisible_ms": Range(5_000, 300_000),
+    "pop_threshold_for_queue": Range(1, 1 << 31),
     "lite_pull_batch_size": Range(1, 1024),
     "consume_message_batch_max_size": Range(1, 1024),
     "consume_thread_max": Range(1, 1000),
@@ -279,6 +295,13 @@ REAL_NAMES: Mapping[str, str] = {
 """The system's own configuration name to the field. (``consumer``, ``orderly``, ``consumeTimestampBack`` and
 ``recordBytes`` are ours: in RocketMQ one chooses a class, a listener and a time of day; records here have no body.)"""
 
+POP_NAMES: Mapping[str, str] = {
+    "popInvisibleTime": "pop_invisible_ms",
+    "popBatchNums": "pop_batch_nums",
+    "popThresholdForQueue": "pop_threshold_for_queue",
+}
+"""Those of a consumer that pops, likewise."""
+
 ONLY_DEFAULT: Mapping[str, object] = {"awaitTerminationMillisWhenShutdown": 0}
 """Settings of RocketMQ's of which only the default is modelled: a consumer that shuts down does not wait for listeners
 that run, but interrupts them."""
@@ -291,8 +314,10 @@ VERSION = "version"
 """The setting that names the version of a variant, or of a member."""
 
 
-def with_settings(base: ClientSettings, given: Mapping[str, object], where: str) -> ClientSettings:
-    """The settings changed by what is given under RocketMQ's names; ``version``, one of `VERSIONS`, comes first.
+def with_settings(
+    base: ClientSettings, given: Mapping[str, object], where: str, names: Mapping[str, str] = REAL_NAMES
+) -> ClientSettings:
+    """The settings changed by what is given under these names; ``version``, one of `VERSIONS`, comes first.
 
     Times are milliseconds. Raises `UserError`, naming ``where``, for an unknown name or a value that cannot be.
     """
@@ -307,11 +332,9 @@ def with_settings(base: ClientSettings, given: Mapping[str, object], where: str)
             if value != ONLY_DEFAULT[name]:
                 raise UserError(f"{where}: {name} is {value!r}, which is not modelled, expected {ONLY_DEFAULT[name]}")
             continue
-        if name not in REAL_NAMES:
-            raise UserError(
-                f"{where}: unknown client setting {name!r} of RocketMQ, expected one of {', '.join(REAL_NAMES)}"
-            )
-        of = REAL_NAMES[name]
+        if name not in names:
+            raise UserError(f"{where}: unknown client setting {name!r} of RocketMQ, expected one of {', '.join(names)}")
+        of = names[name]
         changes[of] = _checked(of, name, value, where, field_of(base, of))
     return with_fields(base, changes)
 
@@ -325,6 +348,7 @@ def _checked(of: str, name: str, value: object, where: str, default: object) -> 
         if not _is_whole(value) or not (least <= value <= most or (off and value == -1)):
             minus = "-1 or " if off else ""
             raise UserError(f"{where}: {name} is {value!r}, expected {minus}a whole number from {least} to {most}")
+        return float(value) if isinstance(default, float) else value
     elif isinstance(default, bool):
         if not isinstance(value, bool):
             raise UserError(f"{where}: {name} is {value!r}, expected true or false")

@@ -11,6 +11,7 @@ from rocketmq_selfbalance.client import (
     consuming,
     consuming_orderly,
     polling,
+    popping,
     pulling,
     rebalance_service,
     requests,
@@ -110,6 +111,7 @@ def lost(client: Instance, now: Time, peers: Sequence[str], out: Outbox) -> None
     blocking.failed(client, now, peers, out)
     for peer in peers:
         pulling.connection_lost(client, now, peer, out)
+        popping.connection_lost(client, now, peer, out)
         consuming_orderly.connection_lost(client, now, peer, out)
     client.tell_owned(out)
 
@@ -166,6 +168,9 @@ DUE: Mapping[str, Callable[..., None]] = {
     "pull": pulling.due,
     "pull timeout": pulling.overdue,
     "repair": pulling.repair,
+    "pop": _of_consumer(popping.due),
+    "pop timeout": popping.overdue,
+    "popped": _of_consumer(popping.handled),
     "consumed": _of_consumer(_consumed),
     "again": _of_consumer(
         lambda client, now, consumer, *rest: consuming.submit(client, now, consumer, Batch(*rest[:-1]), rest[-1])

@@ -145,8 +145,10 @@ if TYPE_CHECKING:
         assigned,
     )
     from rocketmq_selfbalance.popping.proxy import PROXY
-    from rocketmq_selfbalance.popping.settings import NAMES as POP_NAMES
-    from rocketmq_selfbalance.popping.settings import PopSettings
+    from rocketmq_selfbalance.popping.settings import CLASSIC, CLASSIC_NAMES, POOLS, SIMPLE, PopSettings
+    from rocketmq_selfbalance.popping.settings import CLIENT as CLIENT_CLASS
+    from rocketmq_selfbalance.popping.settings import PUSH as PUSH_CONSUMER
+    from rocketmq_selfbalance.popping.settings import SETTINGS as POP_SETTINGS
     from rocketmq_selfbalance.sending import REAL_NAMES as PRODUCER_SETTINGS
     from rocketmq_selfbalance.states import CLIENT, PROCESS_QUEUE
     from rocketmq_selfbalance.versions import VERSIONS, Version

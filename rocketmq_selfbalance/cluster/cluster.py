@@ -19,7 +19,6 @@ from protocols.scenario.model import Scenario, SystemPart
 from protocols.scenario.scaling import Backlog
 from protocols.scenario.topology import MemberKey, Topology
 from protocols.scenario.world import Own, apply_event, end_process, start_later
-from rocketmq_selfbalance.broker.state import GHOST
 from rocketmq_selfbalance.client import commands
 from rocketmq_selfbalance.client.node import Client
 from rocketmq_selfbalance.cluster.members import MemberNames, Members
@@ -67,10 +66,7 @@ class RocketMQCluster(ScenarioCluster):
 
     def registered(self, group: str) -> frozenset[str]:
         """The nodes of the clients whom some running broker counts in the group."""
-        tables = [each.consumers.groups.get(group) for each in self.servers.replicas.running()]
-        return frozenset(
-            channel for table in tables if table is not None for channel in table.channels if GHOST not in channel
-        )
+        return frozenset(self.servers.registered(group))
 
     def backlog(self, group: str) -> Backlog | None:
         """As ``consumerProgress`` tells it, of the masters that run."""

@@ -33,6 +33,7 @@ class _Requests:
         return {
             **{number: each.address for number, each in client.asked.items()},
             **{number: each.address for number, each in client.pulled.items()},
+            **{number: each.address for number, each in client.popping.items()},
             **{number: each.address for number, each in client.sent_back.items()},
         }
 
@@ -43,6 +44,7 @@ class _Requests:
         client = node.instance
         client.asked = {names.get(number, number): each for number, each in client.asked.items()}
         client.pulled = {names.get(number, number): each for number, each in client.pulled.items()}
+        client.popping = {names.get(number, number): each for number, each in client.popping.items()}
         client.sent_back = {names.get(number, number): each for number, each in client.sent_back.items()}
 
 

@@ -25,6 +25,7 @@ from rocketmq_selfbalance.broker import Broker, Disk
 from rocketmq_selfbalance.broker import state as of_broker
 from rocketmq_selfbalance.broker.connections import CLUSTER, period
 from rocketmq_selfbalance.broker.state import (
+    GHOST,
     BrokerSettings,
     SubscriptionGroupManager,
     TopicConfigManager,
@@ -191,6 +192,11 @@ class Servers:
     def broker(self, name: str) -> Broker | None:
         """The master of this name, or the replica at this address; None where it does not run. Not to be changed."""
         return self.replicas.broker(name)
+
+    def registered(self, group: str) -> set[str]:
+        """The nodes of the clients whom some running broker counts in the group."""
+        tables = [each.consumers.groups.get(group) for each in self.replicas.running()]
+        return {channel for table in tables if table is not None for channel in table.channels if GHOST not in channel}
 
     def queue(self, topic: str, broker: str, number: int) -> Queue:
         """A queue by its number at a broker, or by its number over all brokers in the order written."""

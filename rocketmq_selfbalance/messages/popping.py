@@ -5,6 +5,7 @@ other invisible times, and to bury one among the dead letters
 from typing import NamedTuple
 
 from protocols.engine.nodes import Time
+from protocols.java import Queue
 from rocketmq_selfbalance.codes import ALL_QUEUES
 
 
@@ -89,7 +90,7 @@ class BatchAck(NamedTuple):
 
 
 class QueryAssignment(NamedTuple):
-    """Which queues may this member ask, and how? Answered by the queues as JSON."""
+    """Which queues may this member ask, and how?"""
 
     correlation: int
     topic: str
@@ -97,6 +98,14 @@ class QueryAssignment(NamedTuple):
     client_id: str | None
     strategy: str | None
     message_model: str
+
+
+class QueuesToAsk(NamedTuple):
+    """The answer to that: the queues in order, and in which mode; None is no valid answer."""
+
+    correlation: int
+    queues: tuple[Queue, ...] | None
+    mode: str
 
 
 class SetRequestMode(NamedTuple):

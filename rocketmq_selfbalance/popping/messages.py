@@ -1,10 +1,11 @@
-"""What clients of the 5.x line ask the proxy, and the proxy a broker: the same records on both ways, each with a number
-of its own (spec pop 5). Times are milliseconds; ``invisible`` and ``polling`` last so long; ``member`` is the client's
-name in the scenario."""
+"""What clients of the 5.x line ask the proxy, and the proxy and classic clients a broker: the same records on both
+ways, each with a number of its own (spec pop 5). Times are milliseconds; ``invisible`` and ``polling`` last so long;
+``member`` is the client's name in the scenario."""
 
 from typing import NamedTuple, TypeAlias
 
 from protocols.engine.nodes import Time
+from rocketmq_selfbalance.codes import ALL_QUEUES
 from rocketmq_selfbalance.pop import Handle
 
 
@@ -32,8 +33,23 @@ class QueryAssignment(NamedTuple):
 
 
 class Assignment(NamedTuple):
-    """Broker to how many readable queues of the topic it has; the same for every member, None where the proxy knows no
-    route."""
+    """The brokers to ask, and how many readable queues of the topic each has; the same for every member, None where
+    the proxy knows no route."""
+
+    correlation: int
+    topic: str
+    brokers: tuple[tuple[str, int], ...] | None
+
+
+class QueryRoute(NamedTuple):
+    """Which queues the topic has."""
+
+    correlation: int
+    topic: str
+
+
+class TopicRoute(NamedTuple):
+    """Broker to how many readable queues of the topic it has; None where the proxy knows no route."""
 
     correlation: int
     topic: str
@@ -41,7 +57,9 @@ class Assignment(NamedTuple):
 
 
 class ReceiveMessage(NamedTuple):
-    """Up to ``most`` records of the topic at one broker. ``polling``: for so long the request waits for some."""
+    """Up to ``most`` records of the topic at one broker. ``polling``: for so long the request waits for some;
+    ``number``: of the queue, `ALL_QUEUES` for any; ``from_start``: a queue without an offset begins with its first
+    record, else near its end; ``auto_renew``: the proxy is to keep the records invisible."""
 
     correlation: int
     group: str
@@ -53,14 +71,19 @@ class ReceiveMessage(NamedTuple):
     invisible: Time
     in_order: bool
     attempt_id: str | None
+    number: int = ALL_QUEUES
+    from_start: bool = False
+    auto_renew: bool = True
 
 
 class Received(NamedTuple):
-    """``ok`` is False where the broker could not be asked; no records: there were none for so long."""
+    """``ok`` is False where the broker could not be asked; no records: there were none for so long. ``born``: when each
+    was written first, as a broker tells it."""
 
     correlation: int
     ok: bool
     handles: tuple[Handle, ...] = ()
+    born: tuple[Time, ...] = ()
 
 
 class AckMessage(NamedTuple):

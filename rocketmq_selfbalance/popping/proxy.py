@@ -28,8 +28,10 @@ from rocketmq_selfbalance.popping.messages import (
     NotifyClientTermination,
     OfRecord,
     QueryAssignment,
+    QueryRoute,
     Received,
     ReceiveMessage,
+    TopicRoute,
 )
 from rocketmq_selfbalance.popping.settings import PopSettings
 from rocketmq_selfbalance.proxy.settings import ProxySettings
@@ -91,8 +93,8 @@ class ProxyNode(NodeState):
     """Client to what is renewed for it."""
     routes: dict[str, Route | None] = field(default_factory=dict)
     """Topic to its route, None where the name server knows none."""
-    wanting: dict[str, list[tuple[str, int]]] = field(default_factory=dict)
-    """Topic to the clients, with their numbers, who wait for its first route."""
+    wanting: dict[str, list[tuple[str, QueryAssignment | QueryRoute]]] = field(default_factory=dict)
+    """Topic to the clients, with their questions, who wait for its first route."""
     looking: dict[int, str] = field(default_factory=dict)
     """Number of a request to the name server, and its topic."""
     asked: dict[int, Asked] = field(default_factory=dict)
@@ -147,24 +149,25 @@ class ProxyNode(NodeState):
         self._drop(self.ids.pop(sender, ""), out)
         out.send(sender, Answer(message.correlation, SUCCESS))
 
-    def _assignment(self, now: Time, sender: str, message: QueryAssignment, out: Outbox) -> None:
+    def _asks_route(self, now: Time, sender: str, message: QueryAssignment | QueryRoute, out: Outbox) -> None:
         if message.topic in self.routes:
-            self._tell_assignment(sender, message.correlation, message.topic, out)
+            self._tell_route(sender, message, out)
             return
         waiting = self.wanting.setdefault(message.topic, [])
-        waiting.append((sender, message.correlation))
+        waiting.append((sender, message))
         if len(waiting) == 1:
             self._look_up(message.topic, out)
 
-    def _tell_assignment(self, client: str, number: int, topic: str, out: Outbox) -> None:
-        route = self.routes[topic]
+    def _tell_route(self, client: str, question: QueryAssignment | QueryRoute, out: Outbox) -> None:
+        route = self.routes[question.topic]
         brokers = None
         if route is not None:
             with_master = {data.broker for data in route.brokers if data.addresses and data.addresses[0][0] == 0}
             brokers = tuple(
                 (data.broker, data.read) for data in route.queues if data.read and data.broker in with_master
             )
-        out.send(client, Assignment(number, topic, brokers))
+        answer = Assignment if isinstance(question, QueryAssignment) else TopicRoute
+        out.send(client, answer(question.correlation, question.topic, brokers))
 
     def _look_up(self, topic: str, out: Outbox) -> None:
         self.correlation += 1
@@ -176,8 +179,8 @@ class ProxyNode(NodeState):
         if topic is None:
             return
         self.routes[topic] = message.route if message.code == SUCCESS else None
-        for client, number in self.wanting.pop(topic, ()):
-            self._tell_assignment(client, number, topic, out)
+        for client, question in self.wanting.pop(topic, ()):
+            self._tell_route(client, question, out)
         if self.routes[topic] is None:
             del self.routes[topic]  # asked anew by the next client
 
@@ -228,7 +231,7 @@ class ProxyNode(NodeState):
             else:
                 passed.append(handle)
         if asked.client:
-            if self.settings.auto_renew and passed:
+            if self.settings.auto_renew and request.auto_renew and passed:
                 kept = self.kept.setdefault(client, {})
                 for handle in passed:
                     kept[request.topic, request.broker, handle.record.number, handle.record.offset] = Kept(handle, now)
@@ -308,7 +311,8 @@ def _whose(request: ReceiveMessage) -> tuple[str, str, str, str]:
 _HANDLERS: Final[Mapping[type[Message], Callable[[ProxyNode, Time, str, Any, Outbox], None]]] = {
     ClientHeartbeat: ProxyNode._heartbeat,
     NotifyClientTermination: ProxyNode._terminate,
-    QueryAssignment: ProxyNode._assignment,
+    QueryAssignment: ProxyNode._asks_route,
+    QueryRoute: ProxyNode._asks_route,
     ReceiveMessage: ProxyNode._receive,
     AckMessage: ProxyNode._of_member,
     ChangeInvisibleDuration: ProxyNode._of_member,

@@ -15,7 +15,7 @@ from rocketmq_selfbalance.messages.offsets import (
     ResetConsumerClientOffset,
     UpdateConsumerOffset,
 )
-from rocketmq_selfbalance.messages.popping import Changed, Popped
+from rocketmq_selfbalance.messages.popping import Changed, Popped, QueuesToAsk
 from rocketmq_selfbalance.messages.requests import Answer, LockBatchMqAnswer
 from rocketmq_selfbalance.remoting import ONEWAY, RESPONSE, Frame
 from rocketmq_selfbalance.wire import remoting_pops
@@ -99,6 +99,13 @@ def _reply(request: Message, answer: Reply) -> Answered:
     return answer.code, answer.fields, (answer.body,) if answer.body else (), answer.remark
 
 
+def _queues_to_ask(request: Message, answer: QueuesToAsk) -> Answered:
+    """In the order of no meaning that a set has."""
+    told = [{"messageQueue": queue_json(queue), "mode": answer.mode} for queue in answer.queues or ()]
+    body = {} if answer.queues is None else {"messageQueueAssignments": told}
+    return codes.SUCCESS, _NONE, (to_json(body),), None
+
+
 _ANSWERS: Mapping[type[Message], Callable[[Message, Any], Answered]] = {
     Answer: _plain,
     ConsumerList: _consumer_list,
@@ -108,6 +115,7 @@ _ANSWERS: Mapping[type[Message], Callable[[Message, Any], Answered]] = {
     Reply: _reply,
     Popped: remoting_pops.popped,
     Changed: remoting_pops.changed,
+    QueuesToAsk: _queues_to_ask,
 }
 
 

@@ -10,6 +10,7 @@ from typing import Any, TypeAlias, TypeVar
 
 from protocols.engine.nodes import OPERATOR, Message, Outbox, Time, TimerName
 from protocols.facts import Committed
+from rocketmq_selfbalance.broker.allocation import POLL
 from rocketmq_selfbalance.broker.connections import IDLE
 from rocketmq_selfbalance.broker.node import DELIVER, BrokerNode, schedule_next
 from rocketmq_selfbalance.codes import REQUEST_CODE_NOT_SUPPORTED, SUCCESS, SYSTEM_ERROR
@@ -111,7 +112,7 @@ class ServedBroker:
         self.node.start(now, named)
         schedule_next(self.served.broker, now, named)
         out.set_timer(LOOK, now + LOOK_MS)
-        out.set_timer(allocation.POLL, now + allocation.FIRST_POLL_MS)
+        out.set_timer(POLL, now + allocation.FIRST_POLL_MS)
         out.set_timer(transactions.CHECK, now + self.served.wire.transaction_check_interval_ms)
 
     def receive(self, now: Time, sender: str, message: Message, out: Outbox) -> None:
@@ -128,7 +129,7 @@ class ServedBroker:
         if timer == LOOK:
             served.ownership.look(now, served.broker.name, out.observe)
             out.set_timer(LOOK, now + LOOK_MS)
-        elif timer == allocation.POLL:
+        elif timer == POLL:
             allocation.poll(served, now, out)
         elif timer == transactions.CHECK:
             transactions.check(served, now, named)

@@ -17,7 +17,6 @@ from rocketmq_selfbalance.broker.state import Broker
 from rocketmq_selfbalance.broker.store import Delayed, MessageStore, StoredQueue
 from rocketmq_selfbalance.messages.nameserver import Route
 from rocketmq_selfbalance.messages.offsets import Retried
-from rocketmq_selfbalance.pop import TopicRoutes
 from rocketmq_selfbalance.wire import stored_messages
 from rocketmq_selfbalance.wire.messages import Pull
 from rocketmq_selfbalance.wire.ownership import Ownership
@@ -291,7 +290,6 @@ class Served:
         """How many records pulls have carried."""
         self.arrivals: tuple[Arrived, ...] = ()
         """Who is told that records have come."""
-        self.routes = TopicRoutes()
         self.route_of: Callable[[str], Route | None] = lambda topic: None
         """What the name server answers for a topic."""
         self.revive_queue: Callable[[int], int | None] = lambda number: None

@@ -3,10 +3,11 @@ how, `comparing` what is compared."""
 
 from random import Random
 
-from compare.conformance.cases import Line, Played, Player
+from compare.conformance.cases import Line, Played
 from compare.conformance.rocketmq_proxy.comparing import compared
 from compare.conformance.rocketmq_proxy.parts import Phases
-from compare.conformance.rocketmq_proxy.reading import read, recognises
+from compare.conformance.rocketmq_proxy.reading import read
+from compare.conformance.rocketmq_proxy.reading import recognises as recognises
 from compare.conformance.rocketmq_proxy.replay import REVIVE_QUEUES, Replay
 
 _LITE = "LITE"
@@ -41,6 +42,3 @@ def play(line: Line) -> Played:
             break
     assert best is not None
     return best
-
-
-PROXY_STORIES = Player("recordings of RocketMQ's 5.x clients", recognises, play)

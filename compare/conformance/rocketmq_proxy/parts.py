@@ -87,7 +87,7 @@ def filled(request: dict[str, Any]) -> dict[str, Any]:
     return {**request, "messages": filled}
 
 
-def _first_counts(recording: Recording, topic: str) -> dict[str, int]:
+def first_counts(recording: Recording, topic: str) -> dict[str, int]:
     """Broker to its number of queues, as the first route told them: the topology may be of a later time."""
     for call in recording.grpc:
         if (
@@ -115,7 +115,7 @@ def world_of(
     assert isinstance(settings, ProxySettings)
     return Rehearsal(
         list(topology.brokers),
-        {name: (topic.type, _first_counts(recording, name) or topic.queues) for name, topic in topology.topics.items()},
+        {name: (topic.type, first_counts(recording, name) or topic.queues) for name, topic in topology.topics.items()},
         [
             subscription_group(name, most_retries=group.retryMaxTimes, in_order=group.consumeMessageOrderly)
             for name, group in topology.groups.items()

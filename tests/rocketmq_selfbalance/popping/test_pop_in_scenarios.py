@@ -151,7 +151,19 @@ def test_what_a_broker_gave_out_outlives_it() -> None:
     ("member", "settings", "told"),
     [
         ({"strategy": "AVG"}, {}, "member c1: strategy AVG: nobody shares queues, and no member names a strategy"),
-        ({}, {"consumeThreadMax": 5}, "'consumeThreadMax' is no setting of rocketmq:POP"),
+        ({}, {"consumeThreadMin": 5}, "'consumeThreadMin' is no setting of rocketmq:POP"),
+        ({}, {"consumeThreadMax": 5}, "consumeThreadMax concerns DefaultMQPushConsumer, and no member is one"),
+        ({}, {"client": "simple"}, "client is 'simple', expected one of PushConsumer, SimpleConsumer, DefaultMQPush"),
+        (
+            {"settings": {"client": "SimpleConsumer", "invisibleDuration": 5_000}},
+            {},
+            "member c1: invisibleDuration is 5000, expected a whole number from 10000 to 43200000",
+        ),
+        (
+            {"settings": {"client": "DefaultMQPushConsumer", "popBatchNums": 33}},
+            {},
+            "member c1: popBatchNums is 33, expected a whole number from 1 to 32",
+        ),
         ({}, {"retryMaxTimes": -1}, "retryMaxTimes is -1, expected a whole number, 0 or more"),
         ({}, {"consumeMessageOrderly": 1}, "consumeMessageOrderly is 1, expected true or false"),
     ],
