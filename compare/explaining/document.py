@@ -87,8 +87,8 @@ def _production(system: str, variants: Sequence[Variant]) -> Iterator[str]:
         yield f"{whose}fetching takes neither time nor messages, because what a fetch brings is computed"
     if system == "kafka" and given_out:
         yield (
-            f"share consumers ({_labels(given_out)}) fetch in the simulation, and most acknowledgements travel with"
-            " fetches; requests and bytes leave fetches out"
+            f"share consumers ({_labels(given_out)}) fetch in the simulation; acknowledgements that travel with fetches"
+            " are not counted as requests, as fetches are not"
         )
     if system == "rocketmq" and given_out:
         yield (

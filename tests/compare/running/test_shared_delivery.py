@@ -114,12 +114,12 @@ def test_figures_of_owners_are_null_with_one_reason() -> None:
         (
             [*everything([(X0, 7)]), *POISON],
             {"redeliveries": 4, "attempts.max": 5, "ended.acknowledged": 1219, "ended.archived": 1},
-            "never handles 1 record, because they are archived after 5 attempts [group.share.delivery.count.limit",
+            "never handles 1 record, because it is archived after 5 attempts [group.share.delivery.count.limit",
         ),
         (
             [*everything([(X0, 7)]), *SLOW],
             {"redeliveries": 1, "attempts.max": 2, "ended.acknowledged": 1220, "hidden.max": 21},
-            "because c1 does not acknowledge them within their lock of 30 s [group.share.record.lock.duration.ms",
+            "because c1 does not acknowledge it within the lock of 30 s [group.share.record.lock.duration.ms",
         ),
     ],
 )

@@ -50,7 +50,7 @@ POISON = {"at": "10s", "poison": "X-0"}
             "10ms",
             {"retryMaxTimes": 0},
             [POISON],
-            "they go to the dead letters after 1 attempt",
+            "it goes to the dead letters after 1 attempt",
             "retryMaxTimes: 0",
         ),
     ],
