@@ -15,6 +15,7 @@ from compare.running.checks import (
     did_the_work,
     does_the_same_work,
     records_lost,
+    shares,
     usually_did_the_work,
     usually_settles,
 )
@@ -150,7 +151,8 @@ def _text(metric: Metric, value: Figure) -> str:
 @dataclass(frozen=True, slots=True)
 class Decision:
     """A group of metrics and the one that decides it. ``best``: names of the variants that nobody beats by more than
-    chance, none where that cannot be said; ``low``, ``high``: the least and the highest value with its variants."""
+    chance, none where that cannot be said; ``low``, ``high``: the least and the highest value with its variants;
+    ``owned``: whether queues have owners in one of those that have the value which would be the best."""
 
     group: str
     metric: Metric
@@ -159,6 +161,7 @@ class Decision:
     value: str
     low: tuple[str, str]
     high: tuple[str, str]
+    owned: bool
 
 
 def decisions(records: Sequence[Record], seeds: Seeds) -> list[Decision]:
@@ -192,6 +195,8 @@ def _decision(
     top = _best(metric, medians, may)
     if metric.path in ON_CAPACITY and not capacities_equal(records):
         top = None
+    extreme = low if metric.better < 0 else high
+    owned = any(shares(record) for record in records if known.get(record["label"]) == extreme)
     best: list[str] = []
     if top is not None:
         first = next(label for label, value in known.items() if value == top and label in allowed)
@@ -204,6 +209,7 @@ def _decision(
         _text(metric, top),
         (_text(metric, low), named(records, [label for label in known if known[label] == low])),
         (_text(metric, high), named(records, [label for label in known if known[label] == high])),
+        owned,
     )
 
 
@@ -264,5 +270,5 @@ def _undecided(records: Sequence[Record], undecided: Sequence[Decision]) -> Iter
     for decision in undecided:
         if decision.group not in apart:
             value, names = decision.low if decision.metric.better < 0 else decision.high
-            which = f"{names}, with work left undone or ownership that does not settle"
+            which = f"{names}, with work left undone{' or ownership that does not settle' if decision.owned else ''}"
             yield f"for {decision.group} nobody is best ({decision.metric.heading}: {value} with {which})"

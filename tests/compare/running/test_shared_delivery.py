@@ -158,3 +158,9 @@ def test_a_variant_without_owners_stands_beside_others_at_what_hurts() -> None:
     assert told[0][0].text == f"{twice} range (0)."
     # Evenness, moves and gaps are figures of one of the two only: there is nothing to stand beside them.
     assert {path for _, figures in told for path in figures["kafka:share"]} == {"redelivered", "messages"}
+
+
+def test_who_leaves_records_is_not_accused_of_ownership() -> None:
+    owned = ran(made(systems=["kafka:range"], events=[]))[1]["variants"]
+    _, behind = record(everything([(X0, offset) for offset in range(7, 57)]))
+    assert "(age p99, ms: 900 with Kafka share, with work left undone)" in headline([*owned, behind], {})

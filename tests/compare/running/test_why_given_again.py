@@ -43,7 +43,7 @@ POISON = {"at": "10s", "poison": "X-0"}
             {},
             [{"at": "238s", "hang": "c1", "for": "60s"}, {"at": "238s", "hang": "c2", "for": "60s"}],
             "2 records are hidden, as c1 and c2 were given them",
-            "defaultInvisibleTimeMills: 60s",
+            "enableProxyAutoRenew: true, maxCacheMessageCount: 1024",
         ),
         (
             "skipped",
