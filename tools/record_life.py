@@ -47,7 +47,7 @@ _ROCKETMQ = Machine(
         Edge(_INVISIBLE, "invisible time changed", "", _INVISIBLE),
         Edge(_INVISIBLE, "over for 2 to 5 s: attempt + 1", "", _RETRY),
         Edge(_INVISIBLE, "ack", "", "acknowledged"),
-        Edge(_INVISIBLE, "attempts used up (5.x)", "", "among the dead letters"),
+        Edge(_RETRY, "pop, attempts used up (5.x)", "", "among the dead letters"),
     ),
 )
 

@@ -200,10 +200,12 @@ def _counts(group: ObservedGroup, weight: str | None, with_retry: bool) -> dict[
     untold = () if group.partial is None else group.partial.topics
     overall: dict[str, Figure] = dict.fromkeys(FIGURES)
     overall["members"] = group.member_count if group.members is None else len(group.members)
-    queues = sum(queue.topic not in untold for queue in _counted(group.queues or (), with_retry))
+    told = [queue for queue in _counted(group.queues or (), with_retry) if queue.topic not in untold]
+    is_told = not untold or any(not is_retry(queue.topic) for queue in told)
+    queues = len(told if is_told else _counted(group.queues or (), with_retry))
     if group.queues is not None:
         overall["queues"] = queues
-    if group.mode == "shared":
+    if group.mode == "shared" and is_told:
         overall["idle_members"] = group.idle_count
         if group.unowned is not None:
             overall["unowned_queues"] = unowned = len(_counted(group.unowned, with_retry))

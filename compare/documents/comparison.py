@@ -101,7 +101,7 @@ class WorkRecord(TypedDict):
     """Records of the queues that the groups share, since each group began: ``written``; ``handled`` at least once;
     ``waiting`` at the end, without those of the last second; ``skipped``, which nobody handles any more because the
     group goes on behind them (in BROADCASTING groups: a member); ``refused``, which could not be written; ``lost``:
-    skipped or refused."""
+    skipped or refused, but for records that nobody's code can handle, which no system can save."""
 
     written: int
     handled: int

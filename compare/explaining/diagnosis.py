@@ -13,6 +13,7 @@ from compare.auditing.group_figures import AuditedGroup
 from compare.auditing.score import score
 from compare.auditing.what_if import MOST_QUEUES_TO_KEEP, Weights, WhatIf, best_row, optimum_row, under, what_if
 from compare.explaining.causes.absence import (
+    given_out,
     missing_topics,
     nobody,
     nobody_online,
@@ -62,9 +63,11 @@ def diagnose(
     """All findings, ranked by cost; () where nothing can be said.
 
     ``modelled``: `model_of` the group, if it is there already; ``readers``: topic to the groups that read it. Groups
-    that share no queues (broadcasting, POP) have no findings. The last finding of a group without any other says that
+    that are broadcasting have no findings. The last finding of a group without any other says that
     it is as fair as it can be.
     """
+    if group.mode in ("share", "pop"):
+        return (given_out(group.observed),)
     if group.mode != "shared":
         return ()
     case = case_of(group, modelled, readers)

@@ -81,11 +81,28 @@ def _threads(system: str, variants: Sequence[Variant]) -> Iterator[str]:
 
 
 def _production(system: str, variants: Sequence[Variant]) -> Iterator[str]:
-    scenario = variants[0].scenario
-    if not scenario.load.writes:
+    """What fetching and acknowledging cost, which differs where records are given out one by one."""
+    if not variants[0].scenario.load.writes:
         return
-    if system != "rocketmq" and any(not has_no_owners(variant.part.system) for variant in variants):
-        yield "fetching takes neither time nor messages, because what a fetch brings is computed"
+    given_out = [variant.label for variant in variants if has_no_owners(variant.part.system)]
+    owned = [variant.label for variant in variants if not has_no_owners(variant.part.system)]
+    if system != "rocketmq" and owned:
+        whose = f"with owned partitions ({_labels(owned)}) " if given_out else ""
+        yield f"{whose}fetching takes neither time nor messages, because what a fetch brings is computed"
+    if system == "kafka" and given_out:
+        yield (
+            f"share consumers ({_labels(given_out)}) fetch in the simulation; acknowledgements that travel with fetches"
+            " are not counted as requests, as fetches are not"
+        )
+    if system == "rocketmq" and given_out:
+        yield (
+            f"clients that use POP ({_labels(given_out)}) ask one proxy; each acknowledgement is a request to the proxy"
+            " and one to the broker, and both are counted; requests for records are not"
+        )
+
+
+def _labels(labels: Sequence[str]) -> str:
+    return listed(dict.fromkeys(labels))
 
 
 def _patterns(system: str, variants: Sequence[Variant]) -> Iterator[str]:
@@ -100,7 +117,7 @@ def _patterns(system: str, variants: Sequence[Variant]) -> Iterator[str]:
     else:
         classic = [variant for variant in variants if any(_is_classic(variant, part) for part in asked)]
         if classic:
-            labels = listed(dict.fromkeys(each.label for each in classic))
+            labels = _labels([each.label for each in classic])
             instead = "the client resolves them from its metadata, which it asks for every metadata.max.age.ms"
             yield f"the classic protocol ({labels}) has no patterns of the broker, so that {instead}"
 

@@ -203,8 +203,8 @@ def _no_figure(name: str, group: AuditedGroup, missing: Sequence[str]) -> str:
         return "no source shows all members, which kafka-share-groups --describe --members does"
     if observed.mode == "share" and name != "queues":
         return "the members of a share group take records from the same partitions, so no partition has an owner"
-    if observed.mode == "pop":
-        return "members that consume by POP take records from all queues, so no queue has an owner"
+    if observed.mode == "pop" and name != "members":
+        return "members that consume by POP are given records one by one, so no queue has an owner"
     if name == "queues" or (name == "unowned_queues" and observed.queues is None):
         return "no view lists all queues that the group reads" + _where(observed, "topics")
     if figures["members"] == 0:
@@ -236,7 +236,7 @@ def _no_lag(observed: ObservedGroup) -> str:
     if observed.mode == "share" and not any(lag is not None for lag in observed.lag.values()):
         return "no source shows the lag of the share group, which kafka-share-groups --describe does since 4.2"
     if observed.mode == "pop":
-        return "consumerProgress does not show the progress of a group that consumes by POP"
+        return "no source shows an offset of the topics that members pop, which consumerProgress does"
     if observed.lag:
         return "no queue has both a committed offset and a known end offset, so the lag is unknown"
     return "no source shows committed offsets" + _where(observed, "lag").replace("would", "does")

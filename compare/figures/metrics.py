@@ -190,7 +190,7 @@ _OF_RUNS = (
         Metric(
             "harm.work.lost",
             "lost",
-            "records that producers could not write, or that nobody handles any more",
+            "records that producers could not write, or that nobody handles any more though somebody's code could",
             "records",
         ),
         Metric(

@@ -236,6 +236,8 @@ def known_ownership(group: ObservedGroup) -> KnownOwnership | None:
             if queue.topic not in untold:
                 owners.setdefault(queue, []).append(position)
     found = {queue: tuple(at) for queue, at in owners.items()}
+    if untold and not any(not is_retry(queue.topic) for queue in owners):
+        return None
     if listed is not None and all(member.owned is not None for member in listed):
         return KnownOwnership(count, found, True, group.queues is not None)
     open_topics = _open(group, members, found)

@@ -14,6 +14,7 @@ from pathlib import PurePath
 from typing import Generic, Literal, TypeVar
 
 from protocols import Queue
+from protocols.timeline.trace import queue_name
 
 System = Literal["kafka", "rocketmq"]
 Mode = Literal["shared", "broadcasting", "pop", "share"]
@@ -228,6 +229,17 @@ def _block(
 def skipped(block: Block, offset: int, why: str) -> Skipped:
     """`Skipped` for the line ``offset`` lines below the block's header."""
     return Skipped(block.source.name, block.number(offset), why)
+
+
+def most_lag(lag: Mapping[Queue, int | None], records: str) -> str | None:
+    """Which of several queues has more than half of their ``records`` (what they are), in a sentence without stop; None
+    where none has."""
+    found = {queue: each for queue, each in lag.items() if each}
+    total = sum(found.values())
+    worst = max(found, key=lambda queue: found[queue], default=None)
+    if worst is None or len(lag) < 2 or found[worst] * 2 <= total:
+        return None
+    return f"{found[worst]:,} of {total:,} {records} are in {queue_name(worst)}"
 
 
 class RowError(Exception):

@@ -84,7 +84,8 @@ def left_undone(
     said = {
         "more records lost than in another variant": lost,
         "records left waiting": behind,
-        "ownership that does not settle": not usually_settles(record, spread),
+        "ownership that does not settle": shares(record) and not usually_settles(record, spread),
+        "records that find no rest": not shares(record) and not usually_settles(record, spread),
         "queues left without one owner": not complete,
     }
     return [words for words, holds in said.items() if holds]

@@ -16,7 +16,7 @@ from protocols.engine.nodes import Time
 from protocols.facts import Ended
 from protocols.offsets import OffsetSet
 from protocols.timeline import Timeline
-from protocols.timeline.records import BY_RESET, Given
+from protocols.timeline.records import BY_RESET, Given, most_hidden
 
 Ranges = Mapping[tuple[str, Queue], Sequence[tuple[int, int]]]
 """(Group, queue) to ranges of offsets."""
@@ -65,7 +65,7 @@ def why_given_again(timeline: Timeline, among: Ranges | None = None) -> Iterator
             GIVEN_AGAIN,
             records,
             event,
-            _text(fate, members, lasted),
+            _text(fate, members, lasted, "it" if records == 1 else "them"),
             members,
             lasted,
             records,
@@ -121,18 +121,18 @@ def _event(timeline: Timeline, given: Given) -> str | None:
     )
 
 
-def _text(fate: str, members: tuple[str, ...], lasted: Time) -> str:
+def _text(fate: str, members: tuple[str, ...], lasted: Time, them: str) -> str:
     who, several = members_text(members), len(members) != 1
     if fate in _NOT_IN_TIME:
         had = "lock" if fate == "lock timeout" else "invisible time"
-        return f"{who} {'do' if several else 'does'} not acknowledge them within their {had} of {_duration(lasted)}"
+        return f"{who} {'do' if several else 'does'} not acknowledge {them} within the {had} of {_duration(lasted)}"
     return {
-        "released": f"{who} {'give' if several else 'gives'} them back",
-        "session closed": f"the connection of {who} closes while {'they have' if several else 'it has'} them",
-        "leader moved": "the leader moves, and the next one does not know who has them",
+        "released": f"{who} {'give' if several else 'gives'} {them} back",
+        "session closed": f"the connection of {who} closes while {'they have' if several else 'it has'} {them}",
+        "leader moved": f"the leader moves, and the next one does not know who has {them}",
         "client gone": f"the {'clients' if several else 'client'} of {who} {'are' if several else 'is'} gone",
-        _UNHEARD: f"the proxy gives them back, as {who} or the requests for them are gone",
-        _EXPIRED: f"{who} {'are' if several else 'is'} taken for gone while having them",
+        _UNHEARD: f"the proxy gives {them} back, as {who} or the requests for {them} are gone",
+        _EXPIRED: f"{who} {'are' if several else 'is'} taken for gone while having {them}",
     }.get(fate, fate)
 
 
@@ -140,8 +140,12 @@ def why_given_up(timeline: Timeline, ended: Ended, records: int, most: int | Non
     """Why nobody gets records again that nobody has handled. ``most``: so often members are given one; RocketMQ's proxy
     takes it once more, and buries it (None: nobody does)."""
     members = () if ended.member is None else (ended.member,)
+    they, are, go = ("it", "is", "goes") if records == 1 else ("they", "are", "go")
     if ended.how == "skipped":
-        text = f"{members_text(members)} looked at them and did not want them, and the group has gone on behind them"
+        them = "it" if records == 1 else "them"
+        text = (
+            f"{members_text(members)} looked at {them} and did not want {them}, and the group has gone on behind {them}"
+        )
         settings = ("subscriptions of the members",)
         return Reason(GIVEN_UP, records, None, text, members, None, records, alike=text, settings=settings)
     attempts = max(
@@ -154,8 +158,8 @@ def why_given_up(timeline: Timeline, ended: Ended, records: int, most: int | Non
         default=0,
     )
     attempts = attempts if most is None else min(attempts, most)
-    what = "are archived" if ended.how == "archived" else "go to the dead letters"
-    text = f"they {what} after {many(attempts, 'attempt')}" if attempts else f"they {what} without being given"
+    what = f"{are} archived" if ended.how == "archived" else f"{go} to the dead letters"
+    text = f"{they} {what} after {many(attempts, 'attempt')}" if attempts else f"{they} {what} without being given"
     return Reason(GIVEN_UP, records, None, text, members, None, records, alike=text)
 
 
@@ -170,7 +174,7 @@ def held(timeline: Timeline, read: ReadQueue, since: Time, until: Time) -> Itera
     if not having:
         return
     members = tuple(sorted({given.member for _, given in having}))
-    records = sum(given.end - given.first for _, given in having)
+    records = most_hidden([given for _, given in having])
     covers = max(lasted for lasted, _ in having)
     text = f"{members_text(members)} {'has' if len(members) == 1 else 'have'} {many(records, 'record')} in hand"
     yield covers, Reason(HELD, 0.0, None, text, members, covers, records)

@@ -14,9 +14,10 @@ from compare.documents.comparison import After, HarmRecord, ReasonRecord, Record
 from compare.formatting import amount, many
 from compare.running.doings import Doings
 from compare.running.given_again import why_given_again, why_given_up
+from compare.running.no_progress import pauses_of, stalls
 from compare.running.outages import BrokersDown, what_ended
 from compare.running.phases import Phase
-from compare.running.production import ProductionHistory, clipped
+from compare.running.production import ProductionHistory, clipped, poison_of
 from compare.running.reason_kinds import (
     AT_ONCE,
     BEGINS_BEHIND,
@@ -42,7 +43,7 @@ from compare.running.reasons import Reason, Telling, members_text
 from compare.running.repeated import why_repeated, why_two_owners
 from compare.running.run_variant import RunResult, records_per_second
 from compare.running.setting_values import most_given
-from compare.running.stalls import WhyStalled, event_before, pauses_of, stalls, why_open
+from compare.running.stalls import WhyStalled, event_before, why_open
 from compare.running.work import Passed, ReadQueue, broadcasting_reads, hidden_of, shared_reads, work_of
 from protocols import Queue
 from protocols.engine.nodes import Time
@@ -297,13 +298,15 @@ def _of_work(
     work = work_of(timeline, shared, production)
     passed = (*work.passed, *work_of(timeline, alone, production).passed)
     skipped = sum(each.end - each.first for each in passed)
+    poison = poison_of(result)
+    given_up = sum((each.read.queue, each.first) in poison for each in passed)
     harm_record["work"] = {
         "written": work.written,
         "handled": work.handled,
         "waiting": work.waiting,
         "skipped": skipped,
         "refused": work.refused,
-        "lost": work.refused + skipped,
+        "lost": work.refused + skipped - given_up,
     }
     found: dict[str, Iterable[Reason]] = {"skipped": why_skipped(result, passed, production)}
     if work.refused:

@@ -13,7 +13,7 @@ from protocols import Queue
 from protocols.engine.nodes import TICK, Time
 from protocols.facts import Writes
 from protocols.load import Production
-from protocols.scenario.events import Event
+from protocols.scenario.events import Event, Poison
 from protocols.scenario.fields import Brokers, brokers_of, queue_index
 from protocols.scenario.keys import keyed_queues
 from protocols.scenario.model import Scenario
@@ -176,6 +176,19 @@ def productions(result: RunResult) -> dict[Queue, ProductionHistory]:
     scenario = result.variant.scenario
     if not scenario.load.writes and not any(event.writes_records for event in scenario.events):
         return {}
+    return _producers(result).written
+
+
+def poison_of(result: RunResult) -> set[tuple[Queue, int]]:
+    """The records that nobody's code can handle, by queue and offset."""
+    if not any(isinstance(event, Poison) for event in result.variant.scenario.events):
+        return set()
+    producers = _producers(result)
+    return {(queue, producers.written[queue].end_offset(at) - 1) for queue, at in producers.poison}
+
+
+def _producers(result: RunResult) -> "_Producers":
+    scenario = result.variant.scenario
     producers = _Producers.of(scenario, system_of(result.variant.part.system).numbering)
     told = deque(result.timeline.told(Writes))
     for event in scenario.events:
@@ -184,7 +197,7 @@ def productions(result: RunResult) -> dict[Queue, ProductionHistory]:
         producers.live_through(event)
     for now, fact in told:
         producers.do(now, fact)
-    return producers.written
+    return producers
 
 
 @dataclass(slots=True)
@@ -200,6 +213,8 @@ class _Producers:
     written: dict[Queue, ProductionHistory]
     down: set[str] = field(default_factory=set)
     deleted: set[Queue] = field(default_factory=set)
+    poison: list[tuple[Queue, Time]] = field(default_factory=list)
+    """Queues that got a record that nobody's code can handle, and when."""
 
     @classmethod
     def of(cls, scenario: Scenario, numbering: Numbering) -> "_Producers":
@@ -217,6 +232,7 @@ class _Producers:
                 queue = self.topics[topic][queue_index(self.brokers[topic], broker, number)]
                 if queue.broker not in self.down:
                     self.written[queue] = self.written[queue].gets(event.at, count)
+                    self.poison += [(queue, event.at)] if isinstance(event, Poison) else []
         for broker, runs in event.broker_changes().items():
             (self.down.discard if runs else self.down.add)(broker)
         for topic, per_broker in event.queue_changes().items():

@@ -133,7 +133,7 @@ _OF_FAMILIES: Mapping[str, Mapping[str, tuple[str, ...]]] = {
     NOT_COMMITTED: _COMMITS,
     GIVEN_AGAIN: _COMMITS,
     GIVEN_UP: _RETRIES,
-    HELD: _COMMITS,
+    HELD: {**_COMMITS, POP: ("enableProxyAutoRenew", "maxCacheMessageCount")},
     BEGINS_BEHIND: _START,
     COMMITTED_PAST: _COMMITS,
     PASSED_OVER: _RETRIES,

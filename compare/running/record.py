@@ -28,12 +28,12 @@ from compare.running.doings import Pause
 from compare.running.event_outcomes import NOT_SHARED, event_outcomes
 from compare.running.harm import add_failed, harm_of
 from compare.running.lag import lag_peak
+from compare.running.no_progress import pauses_of
 from compare.running.outages import outages_of
 from compare.running.phases import Phase, phases_of
 from compare.running.production import ProductionHistory, key_of, productions
 from compare.running.run_variant import RunResult, capacity_at_start
 from compare.running.shared_delivery import shared_delivery_of
-from compare.running.stalls import pauses_of
 from compare.running.systems import system_of
 from compare.running.traffic import traffic_of
 from protocols import Queue, queue_key

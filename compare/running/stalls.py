@@ -1,19 +1,16 @@
-"""Time without progress: records wait in a queue, and nobody handles any of it, whoever owns it.
-
-Why nobody handled what waited in a queue: nobody owned it, its owner stood still, or all were busy with old
-records.
-"""
+"""Why nobody handled what waited in a queue: nobody owned it, its owner stood still, or all were busy with old ones."""
 
 from bisect import bisect_right
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import starmap
 from math import inf
 from operator import attrgetter, itemgetter
 from typing import NamedTuple
 
 from compare.documents.comparison import After
-from compare.running.doings import JOIN_SENT, Doings, Pause, Pauses, what_keeps
+from compare.running.doings import JOIN_SENT, Doings, Pauses, what_keeps
 from compare.running.given_again import held
+from compare.running.no_progress import Stall
 from compare.running.outages import BrokersDown, what_ended
 from compare.running.production import ProductionHistory, clipped
 from compare.running.reason_kinds import (
@@ -36,99 +33,16 @@ from compare.running.reason_kinds import (
     WAITS,
 )
 from compare.running.reasons import Reason, in_common
-from compare.running.work import ReadQueue
 from protocols import Queue
 from protocols.engine.nodes import Time
 from protocols.facts import Stage, StandsStill, Transition
-from protocols.scenario.events import Event, MemberChange
 from protocols.timeline import Timeline
 from protocols.timeline.deliveries import Delivery
 from protocols.timeline.ownership import Gap, Interval
 from protocols.timeline.rebalances import Rebalance
 from protocols.timeline.trace import queue_name
 
-LEAST_MS: Time = 1000.0
-"""Records that wait for less are on their way: fetches, commits and short rebalances take their time in any system."""
-
 _AT, _BEGAN = itemgetter(0), attrgetter("began")
-
-
-class Stall(NamedTuple):
-    """Records of the queue waited from ``since`` to ``until`` (milliseconds) and nobody came any further."""
-
-    read: ReadQueue
-    since: Time
-    until: Time
-
-    @property
-    def lasted(self) -> Time:
-        """In milliseconds."""
-        return self.until - self.since
-
-
-def pauses_of(events: Iterable[Event], peers: Mapping[str, tuple[str, ...]]) -> Pauses:
-    """When members stand still by events of the scenario. ``peers``: a member to all members of its process."""
-    pauses: dict[str, list[Pause]] = {}
-    for event in events:
-        if event.member_change is MemberChange.PAUSES:
-            for name in event.members():
-                strikes_process = event.strikes_process()
-                for member in peers.get(name, (name,)) if strikes_process else (name,):
-                    pause = Pause(event.at, event.at + event.lasts(), of_code=not strikes_process)
-                    pauses.setdefault(member, []).append(pause)
-    return pauses
-
-
-def stalls(
-    timeline: Timeline, reads: Sequence[ReadQueue], production: Mapping[Queue, ProductionHistory], pauses: Pauses
-) -> list[Stall]:
-    """Every time without progress of at least `LEAST_MS`. Handling records again, which somebody handled before, is no
-    progress; giving one up that nobody can handle is some."""
-    deliveries = timeline.progress
-    found: list[Stall] = []
-    for read in reads:
-        history = production.get(read.queue)
-        if history is not None:
-            found += _stalls_of(read, history, deliveries.get((read.reader, read.queue), ()), pauses, timeline.end)
-    return found
-
-
-def _stalls_of(
-    read: ReadQueue, history: ProductionHistory, deliveries: Iterable[Delivery], pauses: Pauses, end: Time
-) -> Iterator[Stall]:
-    reached, latest, made = history.end_offset(read.since), read.since, history.since
-    for delivery in deliveries:
-        _, member, _, _, stop, since, until, *_ = delivery
-        if stop <= reached or until <= made:
-            continue
-        if member in pauses:
-            times: Iterable[tuple[Time, Time]] = _working(delivery, pauses[member])
-        else:
-            times = ((since, until),)
-        for since, until in times:
-            if since - latest >= LEAST_MS:
-                yield from _waiting(read, history, reached, latest, since)
-            latest = max(latest, until)
-        reached = stop
-    if end - latest >= LEAST_MS:
-        yield from _waiting(read, history, reached, latest, end)
-
-
-def _working(delivery: Delivery, pauses: Sequence[Pause]) -> Iterator[tuple[Time, Time]]:
-    """The times in which the member handled the records, without those in which it stood still."""
-    since = delivery.since
-    for start, stop, _ in pauses:
-        if since <= start < delivery.until:
-            yield since, start
-            since = min(stop, delivery.until)
-    yield since, delivery.until
-
-
-def _waiting(read: ReadQueue, history: ProductionHistory, reached: int, since: Time, until: Time) -> Iterator[Stall]:
-    """From when the next record is there, if that is long enough before ``until``."""
-    if history.sent(until - LEAST_MS) > reached:
-        yield Stall(read, max(since, history.arrival(reached, until)), until)
-
 
 NOT_LATEST = "subscription unknown or not latest"
 """Why a RocketMQ broker refuses pulls of a member whose allocation has just changed, or whose group it knows by another
@@ -201,6 +115,7 @@ class WhyStalled:
             *self._ended(stall),
             *self._gap(stall),
             *self._never_owned(stall),
+            *([*self._busy(stall)] if stall.read.reader in self._timeline.without_owners else []),
             *starmap(Explained, held(self._timeline, *stall)),
             *self._again(stall),
             *self._refused(stall),

@@ -33,15 +33,17 @@ def shared_reads(timeline: Timeline, phases: Sequence[Phase]) -> list[ReadQueue]
     """The queues that groups share and that somebody alive at the end subscribes to, in the order of the scenario.
 
     A group reads a queue since somebody first subscribed to it, but not before the group had any queue at all, and had
-    asked where to begin: what was written before that belongs to nobody.
+    asked where to begin: what was written before that belongs to nobody. A share group that begins at the end of its
+    partitions (``share.auto.offset.reset`` latest) begins in each by itself, when a member first fetches from it.
     """
     began: dict[str, Time] = {}
     firsts = [(belief.group, belief.since) for belief in timeline.beliefs]
     for group, at in (*firsts, *((given.group, given.since) for given in timeline.given)):
         began[group] = min(began.get(group, at), at)
-    asked: dict[tuple[str, Queue], Time] = {}
+    asked: dict[tuple[str, Queue], tuple[Time, bool]] = {}
     for now, fact in timeline.told(Position):
-        asked.setdefault((fact.group, fact.queue), now)
+        at_end = fact.group in timeline.without_owners and fact.why == "latest"
+        asked.setdefault((fact.group, fact.queue), (now, at_end))
     since: dict[tuple[str, Queue], Time] = {}
     for phase in phases:
         there = {group: frozenset(each.queues) for group, each in phase.then.groups.items()}
@@ -52,8 +54,8 @@ def shared_reads(timeline: Timeline, phases: Sequence[Phase]) -> list[ReadQueue]
     for group, queue in phases[-1].then.expected():
         if group not in timeline.broadcasting:
             start = began.get(group, 0.0)
-            first = asked.get((group, queue), start)
-            if start <= first < start + BEGINNING_MS:
+            first, at_end = asked.get((group, queue), (start, False))
+            if at_end or start <= first < start + BEGINNING_MS:
                 start = first
             found.append(ReadQueue(group, queue, max(since[group, queue], start)))
     return found

@@ -44,7 +44,7 @@ def begin(leader: ShareLeader, call: Call, number: int, request: ShareFetch) -> 
     asked = () if session is None or fetches_nothing else tuple(session.partitions)
     refused: list[tuple[Partition, str]] = []
     for partition in asked:
-        share = find(leader, call, request.group, partition)
+        share = find(leader, call, request.group, partition, request.member_id)
         if isinstance(share, str):
             refused.append((partition, share))
     errors = dict(refused)

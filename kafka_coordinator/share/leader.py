@@ -23,7 +23,7 @@ from kafka_coordinator.share.sessions import ShareSessions
 from kafka_coordinator.share.settings import EARLIEST, LATEST, ShareSettings, reset_duration
 from kafka_coordinator.versions import DEFAULT, Version
 from protocols.engine.nodes import Outbox, Time
-from protocols.facts import Available, Back, End, Ended
+from protocols.facts import Available, Back, End, Ended, Position
 from protocols.node_state import Apart, Emptied, NodeState
 
 LOCK: Final = "share lock"
@@ -198,8 +198,9 @@ class ShareLeader(NodeState):
 # Share-partitions.
 
 
-def find(leader: ShareLeader, call: Call, group: str, partition: Partition) -> SharePartition | str:
-    """The share-partition, which is read from the persister where it is not in memory; or an error."""
+def find(leader: ShareLeader, call: Call, group: str, partition: Partition, member_id: str) -> SharePartition | str:
+    """The share-partition, which is read from the persister where it is not in memory; or an error. ``member_id`` asks
+    for it."""
     share = leader.shares.get((group, partition))
     if share is not None:
         return share
@@ -211,13 +212,16 @@ def find(leader: ShareLeader, call: Call, group: str, partition: Partition) -> S
         return UNKNOWN_SERVER_ERROR  # an uninitialized state is answered INVALID_REQUEST to the leader, which hides it
     share = SharePartition(leader.limits(group), leader.version, call.logs.leader_epoch(partition))
     leader.shares[group, partition] = share
-    start = 0 if kept.start_offset != NO_OFFSET else _reset_offset(leader, call, group, partition)
+    start = kept.start_offset
+    if start == NO_OFFSET:
+        policy = str(leader.group_settings.get(group, {}).get("share.auto.offset.reset", LATEST)).lower()
+        start = _reset_offset(policy, call, partition)
+        call.out.observe(Position(group, leader.name_of(member_id), queue_of(partition), start, policy))
     settle(leader, call, group, partition, share.loaded(kept, start), RELEASED, None)
     return share
 
 
-def _reset_offset(leader: ShareLeader, call: Call, group: str, partition: Partition) -> int:
-    policy = str(leader.group_settings.get(group, {}).get("share.auto.offset.reset", LATEST)).lower()
+def _reset_offset(policy: str, call: Call, partition: Partition) -> int:
     if policy == EARLIEST:
         return call.logs.start(partition)
     duration = reset_duration(policy, "share.auto.offset.reset")

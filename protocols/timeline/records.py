@@ -208,6 +208,11 @@ def hidden_over_time(given: Iterable[Given]) -> Iterator[tuple[Time, int]]:
         yield at, hidden
 
 
+def most_hidden(given: Sequence[Given]) -> int:
+    """The most records that were hidden at one time."""
+    return max((records for _, records in hidden_over_time(given)), default=0)
+
+
 def ended_how(ended: Iterable[Ended]) -> dict[str, int]:
     """How records ended (`protocols.facts.End`) to how many ended so."""
     found: Counter[str] = Counter()

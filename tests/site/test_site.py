@@ -243,7 +243,7 @@ def test_the_join_on_the_first_page_can_be_played(visitor: Visitor, site: Path) 
 
 
 def test_each_message_of_a_lesson_is_a_step_with_a_phase_and_a_sentence() -> None:
-    for page in (ROOT / "docs").glob("lessons-*.md"):
+    for page in (*(ROOT / "docs").glob("lessons-*.md"), ROOT / "docs" / "pop.md"):
         markdown = page.read_text(encoding="utf-8")
         lessons = with_steps(markdown)
         assert lessons.count('<div class="steps"') == markdown.count("mermaid\nsequenceDiagram") > 0
@@ -267,13 +267,13 @@ def test_each_lesson_has_four_slides_and_the_arrow_keys_turn_them(visitor: Visit
     browser.size(1280, 900)
     browser.open(site / "slides.html")
     titles = browser.run("[...document.querySelectorAll('.slide h2')].map(title => title.firstChild.textContent)")
-    assert [at for at, title in enumerate(titles) if title.startswith("Lesson ")] == list(range(0, 24, 4))
-    assert len(titles) == 24
+    assert [at for at, title in enumerate(titles) if title.startswith("Lesson ")] == list(range(0, 28, 4))
+    assert len(titles) == 28
     # A script may not fill the screen by itself.
     browser.run(
         "Object.defineProperty(document, 'fullscreenElement', {get: () => document.querySelector('.slides')}), 0"
     )
-    for key, shown in (("ArrowRight", 1), ("End", 23), ("ArrowRight", 23), ("ArrowLeft", 22)):
+    for key, shown in (("ArrowRight", 1), ("End", 27), ("ArrowRight", 27), ("ArrowLeft", 26)):
         browser.run(f"dispatchEvent(new KeyboardEvent('keydown', {{key: '{key}'}})), 0")
         assert (
             browser.run("[...document.querySelectorAll('.slide')].findIndex(each => each.matches('.shown'))") == shown

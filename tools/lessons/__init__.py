@@ -3,9 +3,9 @@
 import re
 from collections.abc import Callable, Mapping
 
-from tools.lessons import kafka, rocketmq, versions
+from tools.lessons import given_out, kafka, rocketmq, versions
 
-MADE: Mapping[str, Callable[[], str]] = {**rocketmq.MADE, **kafka.MADE, **versions.MADE}
+MADE: Mapping[str, Callable[[], str]] = {**rocketmq.MADE, **kafka.MADE, **versions.MADE, **given_out.MADE}
 """Name to what makes the block: its text, with the fence's language in the first line."""
 
 _BLOCK = re.compile(r"(?P<mark><!-- made: (?P<name>[\w-]+) -->\n)```.*?^```$", re.MULTILINE | re.DOTALL)

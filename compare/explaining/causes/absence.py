@@ -3,6 +3,7 @@
 from collections.abc import Iterator, Sequence
 from math import sqrt
 from shlex import quote
+from typing import Final
 from urllib.parse import quote as percent
 
 from compare.auditing.group_figures import MISSING
@@ -11,6 +12,7 @@ from compare.explaining.remedies.assignors import connector_of, session_timeout
 from compare.explaining.remedies.remedy import GRAVE, GROUPS, LIGHT, Remedy, Risk, connector, describe, of_group
 from compare.formatting import several
 from compare.reading.group_model import REBALANCING, missing_share
+from compare.reading.observed import ObservedGroup
 
 
 def nobody(case: Case) -> Iterator[Finding]:
@@ -200,6 +202,17 @@ def unknown_ownership(case: Case) -> Iterator[Finding]:
         remedy = f"Add the output of {command}, and of {of_group('consumerProgress', observed.name, '-s true')}"
     evidence = {"members": [member.id for member in silent]}
     yield finding("untold", cause, (Remedy(remedy, (command,)),), 0.0, evidence)
+
+
+GIVEN_OUT: Final = "given-out"
+"""The kind of the one finding of such a group."""
+
+
+def given_out(observed: ObservedGroup) -> Finding:
+    """What there is to say of a group whose records are given out one by one: not who owns what."""
+    how = "members consume by POP" if observed.mode == "pop" else "this is a share group"
+    cause = "; ".join([f"No queue has an owner, because {how}: records are given out one by one", *observed.notes])
+    return finding(GIVEN_OUT, f"{cause}.", (), 0.0, {"lag": sum(lag or 0 for lag in observed.lag.values())})
 
 
 def static_member_silent(case: Case) -> Iterator[Finding]:

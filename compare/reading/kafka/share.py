@@ -12,9 +12,9 @@ from typing import Final, TypeVar
 from compare.reading.kafka import members
 from compare.reading.kafka.facts import MembersTable, ShareGroup, TopicQueues
 from compare.reading.kafka.rows import Columns, group_of, number, read_rows, topic
-from compare.reading.observed import Block, ObservedGroup, ObservedMember, RowError, Skipped, skipped
+from compare.reading.observed import Block, ObservedGroup, ObservedMember, RowError, Skipped, most_lag, skipped
 from protocols import Queue, sort_queues
-from protocols.timeline.trace import queue_name, queue_names
+from protocols.timeline.trace import queue_names
 
 T = TypeVar("T")
 
@@ -144,11 +144,9 @@ def _notes(offsets: ShareGroup | None, there: Sequence[ObservedMember], queues: 
             yield f"no member may take records of {queue_names(lonely, 'partition')}"
     if offsets is None:
         return
-    lag = {queue: each for queue, each in offsets.lag.items() if each}
-    total = sum(lag.values())
-    worst = max(lag, key=lambda queue: lag[queue], default=None)
-    if worst is not None and len(offsets.lag) > 1 and lag[worst] * 2 > total:
-        yield f"{lag[worst]:,} of {total:,} records that have not ended are in {queue_name(worst)}"
+    worst = most_lag(offsets.lag, "records that have not ended")
+    if worst is not None:
+        yield worst
     untouched = [queue for queue, start in offsets.starts.items() if start is None]
     if untouched:
         yield f"nobody has taken a record of {queue_names(untouched, 'partition')}: the lag there is unknown"

@@ -74,8 +74,9 @@ class Running:
     """``consumerStatus -i``: what one client says of itself.
 
     ``owned`` leaves out dropped queues and is None where the text ends too early; ``popped`` are the topics that it
-    consumes by POP; ``strategy`` is one of the design's names, or the class if it is none of ours; ``orderly``:
-    whether it consumes in order, None where it does not say.
+    consumes by POP, ``in_hand`` the records that it was given so and has not acknowledged; ``strategy`` is one of the
+    design's names, or the class if it is none of ours; ``orderly``: whether it consumes in order, None where it does
+    not say.
     """
 
     source: SourceText
@@ -87,6 +88,7 @@ class Running:
     strategy: str | None
     broadcasting: bool | None
     orderly: bool | None
+    in_hand: int = 0
 
 
 @dataclass(frozen=True, slots=True)

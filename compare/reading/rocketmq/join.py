@@ -9,7 +9,7 @@ together leave no other reading; else the group is told in part, with the reason
 are missing. A false alarm about a queue without an owner would cost more trust than a figure that is not there.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 
 from compare.reading.observed import FactGroup, Mode, ObservedGroup, ObservedMember, Partial
 from compare.reading.rocketmq.fact_groups import sorted_facts
@@ -26,6 +26,7 @@ from compare.reading.rocketmq.facts import (
 )
 from compare.reading.rocketmq.lines import is_retry
 from compare.reading.rocketmq.ownership import Clients, Evidence, Ownership, find_clients, find_ownership
+from compare.reading.rocketmq.popped import perhaps_popped, pop_notes, untold_too, why_perhaps, without_rows
 from compare.reading.rocketmq.route import Routes
 from compare.reading.rocketmq.subscribed import (
     KnownTopics,
@@ -50,8 +51,10 @@ def what_is_missing(
     reasons = list(_unlisted(clients, ownership, table)) if not listed else []
     if silent:
         reasons += ownership.why
-    if untold:
-        reasons.append(_without_rows(untold, topics))
+    if told.perhaps_popped:
+        reasons.append(why_perhaps(told.perhaps_popped))
+    if missing := tuple(topic for topic in untold if topic not in told.perhaps_popped):
+        reasons.append(_without_rows(missing, topics))
     if not told.everybody and not silent and listed and topics.subscriptions_differ:
         reasons.append("members that were not asked may read topics that no source shows, because subscriptions differ")
     elif not told.everybody and not silent and listed and topics.subscribed is None:
@@ -120,22 +123,10 @@ def _group(
         fact.broadcasting for fact in fact_group.facts if isinstance(fact, Connections | Running | GroupLine)
     )
     mode: Mode = "broadcasting" if broadcasting else "pop" if topics.popped else "shared"
-    told = find_known_topics(topics, table, clients, asked)
-    ownership = find_ownership(
-        Evidence(
-            ids=tuple(clients.connected),
-            twice=any(count > 1 for count in clients.connected.values()),
-            heard=clients.heard,
-            asked={id: running.owned for id, running in asked.items()},
-            shown=None if broadcasting else table.shown,
-            whole=told.whole,
-            alike=not topics.differences,
-            one_rule=told.one_rule,
-            untold=any(not is_retry(topic) for topic in told.untold),
-            nobodys=told.nobodys,
-            connected=clients.by_connection,
-        )
-    )
+    perhaps = frozenset[str]() if mode != "shared" else perhaps_popped(table, topics, asked, clients.connected)
+    table = without_rows(table, perhaps | topics.popped)
+    told = untold_too(find_known_topics(topics, table, clients, asked), perhaps)
+    ownership = find_ownership(_evidence(clients, asked, None if broadcasting else table.shown, told, topics))
     routed = [queue for queues in topics.routed.values() for queue in queues]
     queues = {*table.lag, *routed, *(queue for running in asked.values() for queue in running.owned or ())}
     members = _members(clients, asked, ownership, _subscription(fact_group, topics, ownership))
@@ -158,7 +149,10 @@ def _group(
         queues=sort_queues(queues) or None,
         lag={**{queue: lag for queue, lag in elsewhere.items() if not queues or queue in queues}, **table.lag},
         sources=tuple(dict.fromkeys(fact.source.name for fact in fact_group.facts)),
-        notes=tuple(_notes(fact_group, clients, ownership, topics, table)),
+        notes=(
+            *_notes(fact_group, clients, ownership, topics, table),
+            *(pop_notes(table, asked, clients.connected) if mode == "pop" else ()),
+        ),
         seen=() if listed else members,
         member_count=None if listed else clients.count,
         unowned=_unowned(ownership, table, topics, told, queues),
@@ -167,6 +161,28 @@ def _group(
         missing_topics=topics.missing,
         seems_deserted=mode == "shared" and is_deserted(clients, table),
         ends=_ends(fact_group),
+    )
+
+
+def _evidence(
+    clients: Clients,
+    asked: Mapping[str, Running],
+    shown: Mapping[Queue, str | None] | None,
+    told: KnownTopics,
+    topics: Topics,
+) -> Evidence:
+    return Evidence(
+        ids=tuple(clients.connected),
+        twice=any(count > 1 for count in clients.connected.values()),
+        heard=clients.heard,
+        asked={id: running.owned for id, running in asked.items()},
+        shown=shown,
+        whole=told.whole,
+        alike=not topics.differences,
+        one_rule=told.one_rule,
+        untold=any(not is_retry(topic) for topic in told.untold),
+        nobodys=told.nobodys,
+        connected=clients.by_connection,
     )
 
 

@@ -49,6 +49,7 @@ _SECTION = re.compile(r"#(Consumer [A-Za-z&]+(?: Detail)?|User Consume Info)#")
 _TOPIC = re.compile(r"\d+ Topic: ")
 _PROPERTY = re.compile(r"[\w.-]+\s*:(?:\s|$)")
 _DROPPED = re.compile(r"dropp?ed[=:](true|false)")
+_IN_HAND = re.compile(r"waitAckCount[=:](\d{1,9})")
 _OWNED, _POPPED = "Consumer MQ Detail", "Consumer Pop Detail"
 _BEHIND_OWNED = (_POPPED, "Consumer RT&TPS")
 _ENDINGS = (".txt", ".log", ".out")
@@ -62,6 +63,7 @@ class _Found:
     topics: list[str] = field(default_factory=list)
     owned: list[Queue] = field(default_factory=list)
     popped: list[str] = field(default_factory=list)
+    in_hand: int = 0
     lists_owned: bool = False
     ended: bool = False
     complete: bool = True
@@ -100,6 +102,7 @@ def _parse(block: Block) -> Iterator[Running | Skipped]:
         strategy=strategy_of(found.settings.get("allocateMessageQueueStrategy", "")),
         broadcasting=None if "messageModel" not in found.settings else found.settings["messageModel"] == "BROADCASTING",
         orderly=orderly_of(found.settings),
+        in_hand=found.in_hand,
     )
 
 
@@ -132,6 +135,8 @@ def _queue(found: _Found, line: str) -> None:
     if not cells:
         raise RowError("a number under #QID")
     queue = Queue(tool_name(topic, "#Topic"), broker, number(cells[0], "#QID"))
+    in_hand = _IN_HAND.search(line, at)
+    found.in_hand += 0 if in_hand is None else int(in_hand[1])
     if dropped[1] == "true":
         return
     if found.section == _OWNED:

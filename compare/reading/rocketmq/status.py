@@ -143,7 +143,12 @@ def _remedy(code: re.Match[str] | None) -> str:
     if code[1] == _NO_TOPIC:
         topic = _NO_ROUTE.search(code[2])
         if topic is not None and is_retry(topic[1]):
-            return f"expected a group that had a member before: check the name {quoted(group_of(topic[1]) or '')}"
+            return (
+                f"expected a group that had a member before: check the name {quoted(group_of(topic[1]) or '')}."
+                " Members of the 5.x line (gRPC) make no such topic, and one of POP may be missing: of such a group"
+                " consumerProgress -g GROUP -t TOPIC and brokerConsumeStats -b BROKER show the lag, and nothing shows"
+                " the members"
+            )
         return "expected an existing topic: check its name"
     if code[1] == _NOT_ONLINE:
         return "expected a connected group or client: no member is connected, or the name is wrong"

@@ -254,7 +254,8 @@ def find_topics(fact_group: FactGroup[GroupFact], asked: Collection[Running], ro
 class KnownTopics:
     """``untold``: topics of whose queues too little is told, sorted. ``whole``: the table lacks no row of the others.
     ``everybody``: every member was asked and tells what it owns. ``claimed``: queues that members who were asked own.
-    ``one_rule`` and ``nobodys`` are those of `compare.reading.rocketmq.ownership.Evidence`.
+    ``one_rule`` and ``nobodys`` are those of `compare.reading.rocketmq.ownership.Evidence`. ``perhaps_popped``: untold
+    topics without a single owner, of which it is not known whether they are popped.
     """
 
     untold: tuple[str, ...]
@@ -263,6 +264,7 @@ class KnownTopics:
     claimed: Set[Queue]
     one_rule: bool
     nobodys: frozenset[Queue]
+    perhaps_popped: frozenset[str] = frozenset()
 
 
 def find_known_topics(topics: Topics, table: Table, clients: Clients, asked: Mapping[str, Running]) -> KnownTopics:

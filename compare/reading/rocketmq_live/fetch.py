@@ -180,19 +180,22 @@ class Cluster:
             if (queue := answers.queue(key)) is not None
         }
         owned = sort_queues(queue for queue, is_dropped in dropped.items() if not is_dropped)
-        popped = [
-            queue.topic for key in answers.mapping(body.get("mqPopTable")) if (queue := answers.queue(key)) is not None
-        ]
+        popped = {
+            queue: answers.mapping(about).get("waitAckCount")
+            for key, about in answers.mapping(body.get("mqPopTable")).items()
+            if (queue := answers.queue(key)) is not None
+        }
         return Running(
             source=self._source,
             group=group,
             client_id=client_id,
             owned=owned if tells_owned(properties) else None,
-            popped=tuple(sorted(set(popped))),
+            popped=tuple(sorted({queue.topic for queue in popped})),
             topics=answers.names([each.get("topic") for each in answers.objects(body.get("subscriptionSet"))]),
             strategy=strategy_of(properties.get("allocateMessageQueueStrategy", "")),
             broadcasting=properties.get("messageModel") == "BROADCASTING" if "messageModel" in properties else None,
             orderly=orderly_of(properties),
+            in_hand=sum(count for count in popped.values() if isinstance(count, int)),
         )
 
     async def _progress(

@@ -11,6 +11,7 @@ from compare.auditing.baseline import Change, sentence
 from compare.auditing.score import MemberCount
 from compare.auditing.what_if import WhatIf
 from compare.explaining.audited import Answer, Question, what_is_untold
+from compare.explaining.causes.absence import GIVEN_OUT
 from compare.explaining.diagnosis import MOST_DETAILED, Explained
 from compare.explaining.missing_figures import headline, missing_figure_sentences
 from compare.figures import FIGURES
@@ -123,9 +124,9 @@ def print_audit(groups: Sequence[Explained], format: str, changed: Sequence[Chan
 
 
 def _print_finding(explained: Explained, format: str) -> None:
-    """Cause and remedy of a group that could be better off."""
+    """Cause and remedy of a group that could be better off, and what is told where nobody owns anything."""
     first = next(iter(explained.findings), None)
-    if first is not None and first.kind != FAIR and first.cost >= WORTH_A_SENTENCE:
+    if first is not None and (first.kind == GIVEN_OUT or (first.kind != FAIR and first.cost >= WORTH_A_SENTENCE)):
         remedy = first.remedy
         then = "" if remedy is None else f" {remedy.text} {remedy.terms}"
         print_line(f"{explained.group.observed.name}: {first.cause}{then}", format)

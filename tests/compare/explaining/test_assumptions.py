@@ -43,6 +43,10 @@ def test_producers_and_fetches_are_told_where_records_are_written() -> None:
     assert told(systems=["kafka:range"]) == [
         "Kafka: fetching takes neither time nor messages, because what a fetch brings is computed."
     ]
+    kafka, share, pop = told(systems=["kafka:range", "kafka:share", "rocketmq:POP", "rocketmq:AVG"])
+    assert kafka.startswith("Kafka: with owned partitions (kafka:range) fetching takes neither time nor messages")
+    assert share.startswith("Kafka: share consumers (kafka:share) fetch in the simulation")
+    assert pop.startswith("RocketMQ: clients that use POP (rocketmq:POP) ask one proxy; each acknowledgement is")
 
 
 def test_who_resolves_a_pattern_where_no_broker_does_is_told() -> None:

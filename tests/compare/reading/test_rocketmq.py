@@ -48,7 +48,7 @@ def test_each_groups_folder_tells_members_and_ownership_as_they_were(subtests: p
 
 def test_the_whole_cluster_is_told_from_one_folder() -> None:
     groups, skipped = read_files(CAPTURES)
-    assert len(groups) == 43
+    assert len(groups) == 49
     for folder in GROUPS:
         name, true = truth(folder)
         group = groups[name]

@@ -4,7 +4,11 @@ from typing import Any
 
 import pytest
 
+from compare.running.record import run_record
+from compare.running.run_variant import run_variant
 from compare.running.spread import FETCHING
+from compare.running.systems import scenario
+from compare.running.variants import Variant, jittered, variants_of
 from protocols.timeline.records import Given
 from tests.compare.running.stories import AVG, lived, told
 
@@ -62,6 +66,7 @@ def test_a_poisoned_record_ends_archived(code: str, attempts: int, again: int) -
     assert (found["redeliveries"], found["attempts"]["max"], found["ended"]["archived"]) == (again, attempts, 1)
     work = told(POISON, variant)["harm"]["work"]
     assert (work["skipped"], work["waiting"]) == (1, 0)
+    assert work["lost"] == 0, "no system can save what nobody's code can handle"
     assert told(POISON, variant)["record_age_ms"]["max"] < 30
 
 
@@ -84,6 +89,38 @@ def test_twelve_consumers_share_the_records_of_four_queues() -> None:
     for owned in (UNIFORM, AVG):
         assert told(TWELVE, owned)["fairness"]["idle_members"] == 8
         assert told(TWELVE, owned)["harm"]["work"]["waiting"] > 4_000
+
+
+def crowd(system: str, *events: dict[str, Any]) -> Variant:
+    members = {"c1..c8": {"subscribe": ["orders"], "handle": "20ms"}}
+    (variant,) = variants_of(
+        scenario(
+            {
+                "name": "eight over four",
+                "topics": {"orders": 4},
+                "group": {"name": "shop", "members": members},
+                "load": {"produce": "10/s"},
+                "run": {"for": "90s", "seed": 2},
+                "systems": [system],
+                "events": list(events),
+            }
+        )
+    )
+    return variant
+
+
+def test_a_share_group_begins_where_each_of_its_partitions_does() -> None:
+    # Members start within 5 s; a partition begins at its end when the first member fetches from it.
+    found = run_record(run_variant(jittered(crowd(SHARE))))
+    assert found["harm"]["work"]["waiting"] == 0
+    assert found["harm"]["work"]["written"] < 4 * 10 * 89
+    assert found["harm"]["no_progress_queue_s"] == 0
+
+
+def test_what_a_frozen_member_has_in_hand_stops_nobody_else() -> None:
+    found = run_record(run_variant(crowd(POP, {"at": "20s", "hang": "c1", "for": "40s"})))
+    assert found["record_age_ms"]["max"] > 30_000, "its own records are late"
+    assert found["harm"]["no_progress_queue_s"] == 0
 
 
 def test_under_pop_nobody_owns_a_queue_either() -> None:
