@@ -70,7 +70,9 @@ class Version:
         "4.2", "With migration policy `disabled` no classic member joins a group of the consumer protocol.", "4.2.2"
     )
     classic_member_has_no_pattern: bool = rule(
-        "4.3", "A member that joins by the classic protocol loses its pattern.", "4.4.0"
+        "4.3",
+        "A member that joins by the classic protocol loses its pattern, and old patterns are resolved anew.",
+        "4.4.0",
     )
     downgrades_without_target: bool = rule(
         "4.3",

@@ -148,6 +148,7 @@ class Session:
         self.completed_at: dict[int, int] = {}
         """Step of a parked request to the step that answered it."""
         self._groups: dict[str, None] = {}
+        self._group_settings: dict[str, Mapping[str, int]] = {}
         self._reported: object = None
         self._inner: object = {}
         self._now = 0
@@ -189,7 +190,8 @@ class Session:
         elif op == "set_group_config":
             config = get(req, "config", dict)
             settings = {name: int(str(config[name])) for name in config if name in GROUP_SETTINGS}
-            self.world.command(self._now, GroupSettings({str(group_id): settings}))
+            self._group_settings[str(group_id)] = settings
+            self.world.command(self._now, GroupSettings(dict(self._group_settings)))
             return got
         elif op == "set_persister":
             self._persister.mode = get(req, "mode", str)

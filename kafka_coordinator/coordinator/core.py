@@ -93,6 +93,8 @@ class Core(NodeState):
     """Group to its own settings, under Kafka's names."""
     pending: dict[str, dict[int, dict[Partition, PendingOffset]]] = field(default_factory=dict)
     """Group to producer id to the offsets that wait for the end of its transaction."""
+    pending_bytes: int = 0
+    """What these take."""
     closes: dict[str, int] = field(default_factory=dict)
     """Peer to how many connections with it have been closed."""
     topics: Mapping[str, int] | None = None
@@ -147,7 +149,8 @@ class Core(NodeState):
     def forget_pending(self, group_id: str, partition: Partition) -> None:
         """The group's offset of the partition is deleted: what waits for a marker goes, too."""
         for producer_id, waiting in self.pending.get(group_id, {}).items():
-            if waiting.pop(partition, None) is not None:
+            if (gone := waiting.pop(partition, None)) is not None:
+                self.pending_bytes -= gone.cost(group_id, partition)
                 self.write(self.partition_of(group_id), PendingKey(group_id, producer_id, *partition), None)
 
     def outdate(self, group_id: str, partition: Partition, position: int) -> None:

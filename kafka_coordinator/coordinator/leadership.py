@@ -10,6 +10,7 @@ from collections.abc import Mapping
 
 from kafka_coordinator.coordinator import states, transactional_offsets
 from kafka_coordinator.coordinator.consumer_groups.group import ConsumerGroup
+from kafka_coordinator.coordinator.consumer_groups.sessions import cancel_timers
 from kafka_coordinator.coordinator.consumer_groups.storing import replayed
 from kafka_coordinator.coordinator.consumer_groups.storing import resign as resign_consumer_groups
 from kafka_coordinator.coordinator.consumer_groups.storing import take_over as take_over_group
@@ -83,12 +84,14 @@ def resign(core: Core, partition: int, now: Time, out: Outbox) -> None:
         for member_id in group.pending_join:
             out.cancel_timer(session_timer(group.id, member_id))
         for member in group.ordered():
-            out.cancel_timer(member.timer)
+            cancel_timers(group.id, member.id, out)  # those, too, of when the group was one of the consumer protocol
             if member.join is not None:
                 core.answer(member.join, join_refused(member.join.correlation, NOT_COORDINATOR, member.id), out)
             if member.sync is not None:
                 core.answer(member.sync, sync_refused(member.sync.correlation, NOT_COORDINATOR), out)
         del core.groups[group.id]
+    for other in [each for each in core.consumer_groups.values() if each.partition == partition]:
+        out.cancel_timer(join_timer(other))
     resign_consumer_groups(core, partition, out)
     share_groups.resign(core, partition, out)
     transactional_offsets.resign(core, partition)

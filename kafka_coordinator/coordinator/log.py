@@ -8,7 +8,7 @@ In Kafka the internal topic, `CoordinatorLoaderImpl` and `LogCleaner`.
 
 from dataclasses import dataclass, field
 from functools import lru_cache
-from typing import Any, NamedTuple, Protocol, TypeAlias
+from typing import Any, Final, NamedTuple, Protocol, TypeAlias
 
 from kafka_coordinator.assignors.inputs import Partition
 from kafka_coordinator.messages import NO_LEADER_EPOCH, Opaque
@@ -16,6 +16,9 @@ from protocols.engine.nodes import Time
 from protocols.java import string_hash
 from protocols.load import quickly_made
 from protocols.node_state import NodeState
+
+ENTRY_COST: Final = 512
+"""Bytes that keeping a transactional id, a partition or an offset of a transaction takes besides its texts, about."""
 
 
 class OffsetKey(NamedTuple):
@@ -66,6 +69,14 @@ class PendingOffset(NamedTuple):
     generation: int | None
     position: int
     is_outdated: bool = False
+
+    def cost(self, group: str, partition: Partition) -> int:
+        return pending_cost(group, partition, self.committed.metadata)
+
+
+def pending_cost(group: str, partition: Partition, metadata: str) -> int:
+    """Bytes that an offset takes that waits for its transaction's end, about."""
+    return ENTRY_COST + sum([len(text.encode()) for text in (group, partition[0], metadata)])
 
 
 class MarkerKey(NamedTuple):

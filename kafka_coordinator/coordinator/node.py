@@ -187,7 +187,11 @@ def _session(core: Core, now: Time, timer: TimerName, out: Outbox) -> None:
 
 
 def _of_group(handle: Callable[[Core, Group, Time, Outbox], None]) -> Callable[[Core, Time, TimerName, Outbox], None]:
-    return lambda core, now, timer, out: handle(core, core.groups[timer[1]], now, out)
+    def of_classic(core: Core, now: Time, timer: TimerName, out: Outbox) -> None:
+        if timer[1] in core.groups:  # else it has become one of the consumer protocol
+            handle(core, core.groups[timer[1]], now, out)
+
+    return of_classic
 
 
 def _of_member(event: str) -> Callable[[Core, Time, TimerName, Outbox], None]:

@@ -12,6 +12,7 @@ In Kafka `GroupMetadataManager.prepareRebalance`, `maybeCompleteJoinElseSchedule
 from typing import NamedTuple
 
 from kafka_coordinator.coordinator import states
+from kafka_coordinator.coordinator.consumer_groups.group import ConsumerGroup
 from kafka_coordinator.coordinator.core import Core, store_group
 from kafka_coordinator.coordinator.group import NO_BYTES, Group, Member, session_timer
 from kafka_coordinator.coordinator.refusals import sync_refused
@@ -129,7 +130,8 @@ def complete(core: Core, group: Group, now: Time, out: Outbox) -> None:
     if group.leader is not None and group.members[group.leader].join is None:
         joined = next((member for member in group.ordered() if member.join is not None), None)
         if joined is None:
-            group.transition(states.JOIN_ENDED, states.ONLY_ABSENT, now, out)
+            if group.state == states.PREPARING_REBALANCE:
+                group.transition(states.JOIN_ENDED, states.ONLY_ABSENT, now, out)
             out.set_timer(join_timer(group), now + group.rebalance_timeout_ms)
             return
         group.leader = joined.id
@@ -175,6 +177,10 @@ def initial_delay_over(core: Core, group: Group, now: Time, out: Outbox) -> None
 
 
 def join_timed_out(core: Core, group: Group, now: Time, out: Outbox) -> None:
+    """The time to join is over. A stable group has such a timer from a rebalance that ended with an upgrade, if it has
+    come back without another one: its dynamic members are removed all the same."""
+    if group.state not in (states.PREPARING_REBALANCE, states.STABLE):
+        return
     if group.delay is None:
         complete(core, group, now, out)
     else:
@@ -211,7 +217,7 @@ def restart_session(member: Member, now: Time, out: Outbox) -> None:
     out.set_timer(member.timer, now + member.session_timeout_ms)
 
 
-def join_timer(group: Group) -> tuple[str, str]:
+def join_timer(group: Group | ConsumerGroup) -> tuple[str, str]:
     return "join", group.id
 
 

@@ -19,6 +19,7 @@ from kafka_coordinator.coordinator.log import (
     PendingKey,
     PendingOffset,
     Value,
+    pending_cost,
 )
 from kafka_coordinator.coordinator.offsets import observe_refusal, take
 from kafka_coordinator.coordinator.refusals import identity_error
@@ -72,7 +73,7 @@ def keep(
             number = core.partition_of(request.group)
             committed = CommittedOffset(offset, text, now, epoch)
             waiting = PendingOffset(committed, name, generation, core.log(number).end)
-            _of(core, request.group).setdefault(request.producer_id, {})[partition] = waiting
+            _wait(core, request.group, request.producer_id, partition, waiting)
             core.write(number, PendingKey(request.group, request.producer_id, *partition), waiting)
         errors.append((partition, refused))
     out.send(sender, OffsetCommitAnswer(request.correlation, tuple(errors)))
@@ -92,6 +93,7 @@ def complete(core: Core, now: Time, sender: str, command: MarkerWritten, out: Ou
 def _end(core: Core, now: Time, group_id: str, marker: MarkerWritten, out: Outbox) -> None:
     of_group = core.pending[group_id]
     for partition, waiting in of_group.pop(marker.producer_id, {}).items():
+        core.pending_bytes -= waiting.cost(group_id, partition)
         core.write(marker.partition, PendingKey(group_id, marker.producer_id, *partition), None)
         if not marker.commits or waiting.is_outdated:
             continue
@@ -106,7 +108,7 @@ def replay(core: Core, partition: int, latest: Mapping[Key, Value], now: Time, o
     markers = []
     for key, value in latest.items():
         if isinstance(key, PendingKey):
-            _of(core, key.group).setdefault(key.producer_id, {})[key.topic, key.number] = value
+            _wait(core, key.group, key.producer_id, (key.topic, key.number), value)
         elif isinstance(key, MarkerKey):
             markers.append(MarkerWritten(partition, key.producer_id, value))
     for marker in markers:
@@ -115,8 +117,27 @@ def replay(core: Core, partition: int, latest: Mapping[Key, Value], now: Time, o
 
 def resign(core: Core, partition: int) -> None:
     """Another broker leads the partition."""
-    core.pending = {group: found for group, found in core.pending.items() if core.partition_of(group) != partition}
+    for group in [group for group in core.pending if core.partition_of(group) == partition]:
+        gone = core.pending.pop(group)
+        core.pending_bytes -= sum(each.cost(group, of) for waiting in gone.values() for of, each in waiting.items())
 
 
-def _of(core: Core, group_id: str) -> dict[int, dict[Partition, PendingOffset]]:
-    return core.pending.setdefault(group_id, {})
+def has_room(core: Core, request: TxnOffsetCommit, most_bytes: int) -> bool:
+    """Whether all that waits at this broker is no more than this, with what the request adds."""
+    known = core.pending.get(request.group, {}).get(request.producer_id, {})
+    more = 0
+    for partition, _, text in request.offsets:
+        before = known.get(partition)
+        more += pending_cost(request.group, partition, text) - _cost(request.group, partition, before)
+    return core.pending_bytes + more <= most_bytes
+
+
+def _wait(core: Core, group: str, producer_id: int, partition: Partition, waiting: PendingOffset) -> None:
+    of_producer = core.pending.setdefault(group, {}).setdefault(producer_id, {})
+    before = of_producer.get(partition)
+    core.pending_bytes += waiting.cost(group, partition) - _cost(group, partition, before)
+    of_producer[partition] = waiting
+
+
+def _cost(group: str, partition: Partition, waiting: PendingOffset | None) -> int:
+    return 0 if waiting is None else waiting.cost(group, partition)

@@ -7,14 +7,17 @@ the only thing that a client sees between two states, and a transition is never 
 In Kafka `TransactionCoordinator`, `TransactionMetadata` and `TransactionStateManager`.
 """
 
+from collections import OrderedDict
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, fields
 from typing import Final, NamedTuple
 
 from kafka_coordinator.assignors.inputs import Partition
 from kafka_coordinator.consumer.settings import whole_number
+from kafka_coordinator.coordinator.log import ENTRY_COST
 from kafka_coordinator.errors import (
     CONCURRENT_TRANSACTIONS,
+    COORDINATOR_NOT_AVAILABLE,
     INVALID_PRODUCER_ID_MAPPING,
     INVALID_REQUEST,
     INVALID_TRANSACTION_TIMEOUT,
@@ -92,13 +95,22 @@ class Transaction:
 
 
 class Transactions:
-    """All of a cluster. ``new_id`` gives producer ids; times are those of the world, in milliseconds."""
+    """All of a cluster. ``new_id`` gives producer ids; times are those of the world, in milliseconds.
 
-    __slots__ = ("_new_id", "_of", "settings")
+    Ids and their partitions cost at most ``most_bytes`` together. What is new and too much makes those ids forgotten
+    that have no open transaction, the one used longest ago first, as Kafka forgets after
+    ``transactional.id.expiration.ms``; where all transactions are open, it is refused with COORDINATOR_NOT_AVAILABLE,
+    after which clients try again.
+    """
 
-    def __init__(self, new_id: Callable[[], int], settings: TransactionSettings) -> None:
-        self._new_id, self.settings = new_id, settings
+    __slots__ = ("_cost", "_idle", "_new_id", "_of", "most_bytes", "settings")
+
+    def __init__(self, new_id: Callable[[], int], settings: TransactionSettings, most_bytes: int) -> None:
+        self._new_id, self.settings, self.most_bytes = new_id, settings, most_bytes
         self._of: dict[str, Transaction] = {}
+        self._idle: OrderedDict[str, None] = OrderedDict()
+        """Ids without an open transaction, used longest ago first."""
+        self._cost = 0
 
     def __iter__(self) -> Iterator[Transaction]:
         return iter(self._of.values())
@@ -116,7 +128,11 @@ class Transactions:
             return Answer(INVALID_TRANSACTION_TIMEOUT)
         known = self._of.get(transactional_id)
         if known is None:
+            if not self._has_room(_cost(transactional_id)):
+                return Answer(COORDINATOR_NOT_AVAILABLE)
             known = self._of[transactional_id] = Transaction(transactional_id, Producer(self._new_id()), timeout_ms)
+            self._cost += _cost(transactional_id)
+            self._rest(transactional_id)
         is_new = claim.id == NOBODY
         if not is_new and not _is_of(known, claim):
             return Answer(PRODUCER_FENCED)
@@ -131,6 +147,7 @@ class Transactions:
         elif claim.epoch != known.last_epoch:
             return Answer(PRODUCER_FENCED)
         known.timeout_ms, known.state, known.began = timeout_ms, states.EMPTY, None
+        self._rest(transactional_id)
         return Answer(NONE, known.producer)
 
     # Partitions (spec 12.4).
@@ -139,12 +156,21 @@ class Transactions:
         """The transaction has these partitions, too; it begins with the first. Returns an error's name."""
         known = self._of.get(transactional_id)
         error = _claim_error(transactional_id, known, claim)
-        if error == NONE and known is not None:
+        if error != NONE or known is None:
+            return error
+        added = [each for each in dict.fromkeys(partitions) if each not in known.partitions]
+        cost = sum([_cost(topic) for topic, _ in added])
+        self._idle.pop(transactional_id, None)  # it makes no room for itself
+        if not self._has_room(cost):
             if known.state != states.ONGOING:
-                known.state, known.began = states.ONGOING, now
-                known.previous_id = NOBODY
-            known.partitions.update(dict.fromkeys(partitions))
-        return error
+                self._rest(transactional_id)
+            return COORDINATOR_NOT_AVAILABLE
+        if known.state != states.ONGOING:
+            known.state, known.began = states.ONGOING, now
+            known.previous_id = NOBODY
+        known.partitions.update(dict.fromkeys(added))
+        self._cost += cost
+        return NONE
 
     def verify(self, transactional_id: str, claim: Producer, partition: Partition) -> str:
         """Whether the transaction has the partition; returns an error's name."""
@@ -203,8 +229,25 @@ class Transactions:
                 self._bump(known, known.producer.epoch)
         ended = Ended(producer, commits, tuple(known.partitions))
         known.state = states.COMPLETE_COMMIT if commits else states.COMPLETE_ABORT
+        self._cost -= sum([_cost(topic) for topic, _ in known.partitions])
         known.partitions = {}
+        self._rest(known.id)
         return ended
+
+    # What is kept.
+
+    def _has_room(self, more: int) -> bool:
+        """Whether so many bytes more are allowed; ids without an open transaction make room for them."""
+        while self._cost + more > self.most_bytes and self._idle:
+            forgotten, _ = self._idle.popitem(last=False)
+            self._cost -= _cost(forgotten)
+            del self._of[forgotten]
+        return self._cost + more <= self.most_bytes
+
+    def _rest(self, transactional_id: str) -> None:
+        """The id has no open transaction, and was used just now."""
+        self._idle[transactional_id] = None
+        self._idle.move_to_end(transactional_id)
 
     def _bump(self, known: Transaction, last_epoch: int) -> None:
         known.producer = Producer(known.producer.id, known.producer.epoch + 1)
@@ -213,6 +256,10 @@ class Transactions:
     def _take_new_id(self, known: Transaction, last_epoch: int) -> None:
         known.previous_id, known.last_epoch = known.producer.id, last_epoch
         known.producer = Producer(self._new_id(), 0)
+
+
+def _cost(text: str) -> int:
+    return ENTRY_COST + len(text.encode())
 
 
 def _is_of(known: Transaction, claim: Producer) -> bool:

@@ -15,7 +15,9 @@ from kafka_coordinator.assignors.inputs import Partition
 from kafka_coordinator.coordinator.commands import MarkerWritten
 from kafka_coordinator.coordinator.log import MarkerKey, offsets_partition
 from kafka_coordinator.coordinator.refusals import commit_refused
+from kafka_coordinator.coordinator.transactional_offsets import has_room
 from kafka_coordinator.errors import (
+    COORDINATOR_NOT_AVAILABLE,
     INVALID_PRODUCER_EPOCH,
     INVALID_REQUEST,
     NONE,
@@ -239,6 +241,8 @@ def commit_offsets(state: BrokerState, now: Time, sender: str, request: TxnOffse
     """The group's coordinator keeps offsets, once it is known that the transaction has the group."""
     core = state.broker.coordinator.core
     error = NONE if core.refusal(request.group) != NONE else _verified(state, now, request)
+    if error == NONE and not has_room(core, request, state.storage.bounds.pending_offset_bytes):
+        error = COORDINATOR_NOT_AVAILABLE
     if error != NONE:
         out.send(sender, commit_refused(request, error))
         return

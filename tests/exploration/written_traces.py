@@ -24,13 +24,13 @@ class Written(NamedTuple):
     topics: Mapping[str, int] = {"A": 4}
 
 
-def joins(member: str, client: str, instance: str | None = None, session_ms: int = 60_000) -> Step:
+def joins(member: str, client: str, instance: str | None = None, session_ms: int = 60_000, version: int = 9) -> Step:
     """A JoinGroup with `range`."""
     return "join_group", {
         "member_id": member,
         "instance_id": instance,
         "client_id": client,
-        "api_version": 9,
+        "api_version": version,
         "session_timeout_ms": session_ms,
         "rebalance_timeout_ms": 30_000,
         "protocol_type": "consumer",
@@ -51,6 +51,11 @@ def beats(member: str, epoch: int, **given: Any) -> Step:
     full = {"rebalance_timeout_ms": 30_000, "subscribed": ["A"], "owned": []} if epoch == 0 else {}
     own = {"member_id": member, "member_epoch": epoch, "instance_id": None, "api_version": 1}
     return "consumer_group_heartbeat", {**own, **unchanged, **full, **given}
+
+
+def alive(member: str, generation: int) -> Step:
+    """A Heartbeat of a classic member."""
+    return "heartbeat", {"member_id": member, "generation": generation, "instance_id": None}
 
 
 def waits(ms: int) -> Step:
@@ -111,6 +116,17 @@ WRITTEN: Final = (
         ("X",),
         [beats("a", 0), joins("", "c1", "X"), beats("m1", 0, instance_id="X"), waits(30_000), beats("m1", 3)],
         ("UNKNOWN_MEMBER_ID",),
+    ),
+    Written(
+        "join-timer-survives",
+        BOTH,
+        ("X", "c2", "X"),
+        [
+            *(joins("", "c1", "X"), joins("", "c2", version=3), beats("a", 0, instance_id="X"), joins("", "c1", "X")),
+            *(waits(30_000), alive("m2", 1)),
+        ],
+        ("UNKNOWN_MEMBER_ID",),
+        _AT_ONCE,
     ),
     Written(
         "late-in-a-mixed-group",

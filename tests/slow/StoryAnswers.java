@@ -21,6 +21,8 @@ final class StoryAnswers {
 
     static JsonNode failed(Throwable error) {
         Throwable cause = error.getCause() == null ? error : error.getCause();
+        Errors known = Errors.forException(cause);
+        if (known != Errors.UNKNOWN_SERVER_ERROR) return JSON.createObjectNode().put("error", known.name());
         return JSON.createObjectNode().put("error", "UNKNOWN_SERVER_ERROR").put("exception", cause.getClass().getSimpleName());
     }
 
@@ -52,6 +54,33 @@ final class StoryAnswers {
             beat.assignment().topicPartitions().forEach(each -> each.partitions().forEach(
                 number -> pairs.add(new Pair(topics.get(each.topicId()), number))));
             told.set("assignment", sorted(pairs));
+            return told;
+        }
+        if (answer instanceof OffsetFetchResponseData.OffsetFetchResponseGroup fetched) {
+            ObjectNode told = error(fetched.errorCode());
+            if (fetched.errorCode() != 0) return told;
+            List<JsonNode> results = new ArrayList<>();
+            fetched.topics().forEach(topic -> topic.partitions().forEach(each -> results.add(JSON.createArrayNode().add(topic.name())
+                .add(each.partitionIndex()).add(each.committedOffset()).add(Errors.forCode(each.errorCode()).name()))));
+            results.sort(Comparator.comparing((JsonNode each) -> each.get(0).asText()).thenComparing(each -> each.get(1).asInt()));
+            told.putArray("results").addAll(results);
+            return told;
+        }
+        if (answer instanceof OffsetDeleteResponseData deleted) {
+            ObjectNode told = error(deleted.errorCode());
+            ArrayNode results = told.putArray("results");
+            deleted.topics().forEach(topic -> topic.partitions().forEach(each -> results.addArray().add(topic.name())
+                .add(each.partitionIndex()).add(Errors.forCode(each.errorCode()).name())));
+            return told;
+        }
+        if (answer instanceof DeleteGroupsResponseData.DeletableGroupResultCollection deleted)
+            return error(deleted.iterator().next().errorCode());
+        if (answer instanceof ListGroupsResponseData listed) {
+            ObjectNode told = error(listed.errorCode());
+            ArrayNode groups = told.putArray("groups");
+            listed.groups().stream().sorted(Comparator.comparing(ListGroupsResponseData.ListedGroup::groupId)).forEach(each ->
+                groups.addObject().put("group_id", each.groupId()).put("protocol_type", each.protocolType())
+                    .put("state", each.groupState()).put("type", each.groupType().toLowerCase()));
             return told;
         }
         Object described = ((List<?>) answer).get(0);
@@ -121,7 +150,7 @@ final class StoryAnswers {
         return told;
     }
 
-    private static String assignment(byte[] bytes) {
+    static String assignment(byte[] bytes) {
         if (bytes.length == 0) return "";
         List<String> partitions = new ArrayList<>();
         ConsumerProtocol.deserializeAssignment(ByteBuffer.wrap(bytes)).partitions().stream() // of a map of topics, in no order

@@ -17,13 +17,17 @@ import java.util.Comparator;
 import java.util.HashMap;
 import java.util.Iterator;
 import java.util.LinkedHashMap;
+import java.util.LinkedHashSet;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.OptionalInt;
 import java.util.Properties;
+import java.util.Set;
 import java.util.TreeMap;
 import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.ExecutorService;
+import java.util.concurrent.ThreadPoolExecutor;
 import java.util.concurrent.TimeUnit;
 import java.util.function.Supplier;
 import org.apache.kafka.clients.consumer.ConsumerPartitionAssignor.Assignment;
@@ -62,8 +66,9 @@ import org.apache.kafka.storage.internals.log.LogConfig;
 /**
  * Plays traces of requests on the group coordinator of the Kafka on the class path: its released service, runtime, shard
  * and records. Stand-ins: the clock, the timer, the log (in memory, committed at once). Reads a trace a line (format:
- * tests/golden/kafka/FORMAT-coordinator.md), writes it with the coordinator's own answers, and without states. What
- * differs between the versions is called by reflection.
+ * tests/golden/kafka/FORMAT-coordinator.md), writes it with the coordinator's own answers and, unless it wants answers
+ * only, its states. `makes`: the step of a join to the symbol of the id that it may make up. What differs between the
+ * versions is called by reflection.
  */
 public final class StoryPlayer {
     private static final ObjectMapper JSON = new ObjectMapper();
@@ -112,13 +117,18 @@ public final class StoryPlayer {
     private final Map<Integer, CompletableFuture<JsonNode>> parked = new LinkedHashMap<>();
     private final Map<Integer, Long> answeredAt = new HashMap<>();
     private final Map<Integer, JsonNode> expected = new HashMap<>();
+    private final Set<String> groups = new LinkedHashSet<>();
+    private final StoryStates states;
+    private final GroupConfigManager groupConfigs;
+    private final boolean tellsInner;
+    private JsonNode makes, reported, reportedInner = JSON.createObjectNode();
+    private ArrayNode timeline;
     private MetadataImage image = MetadataImage.EMPTY;
     private PartitionWriter.Listener listener;
-    private final boolean hasPatterns;
+    private final ExecutorService matcher;
     private int epoch = 0, images = 0;
 
     private StoryPlayer(JsonNode trace) throws Exception {
-        hasPatterns = trace.get("steps").findValues("regex").stream().anyMatch(JsonNode::isTextual);
         Map<String, String> settings = new HashMap<>();
         trace.get("config").properties().forEach(each -> settings.put(each.getKey(), each.getValue().asText()));
         settings.put("group.coordinator.append.linger.ms", "0");
@@ -126,6 +136,7 @@ public final class StoryPlayer {
         settings.put("offsets.topic.num.partitions", "1");
         GroupCoordinatorConfig config = GroupCoordinatorConfig.fromProps(settings);
         Metrics metrics = new Metrics(clock);
+        groupConfigs = configManager(config, settings);
         GroupCoordinatorService.Builder builder = new GroupCoordinatorService.Builder(1, config);
         for (Method method : builder.getClass().getMethods())
             if (method.getName().equals("withPartitionMetadataClient")) // since 4.2; for deletions alone
@@ -134,10 +145,14 @@ public final class StoryPlayer {
             .withTime(clock).withTimer(clock).withLoader(new Loader()).withWriter(writer())
             .withCoordinatorRuntimeMetrics(runtimeMetrics(metrics))
             .withGroupCoordinatorMetrics(new GroupCoordinatorMetrics(new MetricsRegistry(), metrics))
-            .withGroupConfigManager(configManager(config, settings))
+            .withGroupConfigManager(groupConfigs)
             .withPersister(new NoOpStatePersister()).withAuthorizerPlugin(Optional.empty()).build();
         trace.get("ids").properties().forEach(each -> symbolOf.put(each.getValue().asText(), each.getKey()));
         trace.get("topic_ids").properties().forEach(each -> topics.put(Uuid.fromString(each.getValue().asText()), each.getKey()));
+        matcher = (ExecutorService) StoryStates.field(StoryStates.field(service, "runtime"), "executorService");
+        states = trace.path("answers_only").asBoolean() ? null : new StoryStates(service, topics, START);
+        makes = trace.path("makes");
+        tellsInner = trace.has("kafka");
         service.startup(() -> 1);
         service.onElection(0, epoch);
         setTopics(trace.get("topics"), trace.get("topic_ids"));
@@ -200,11 +215,13 @@ public final class StoryPlayer {
                     ByteBuffer value = record.value == null ? null : ByteBuffer.wrap(record.value);
                     playback.replay(offset++, -1L, (short) -1, new GroupCoordinatorRecordSerde().deserialize(ByteBuffer.wrap(record.key), value));
                 }
-                for (Method method : CoordinatorPlayback.class.getMethods())
-                    if (!log.isEmpty() && method.getName().startsWith("updateLast")) method.invoke(playback, (long) log.size());
+                if (!log.isEmpty()) {
+                    playback.updateLastWrittenOffset((long) log.size());
+                    playback.updateLastCommittedOffset((long) log.size());
+                }
                 return CompletableFuture.completedFuture(new LoadSummary(0, 0, 0, log.size(), 0));
-            } catch (ReflectiveOperationException error) {
-                throw new IllegalStateException(error);
+            } catch (RuntimeException error) {
+                return CompletableFuture.failedFuture(error);
             }
         }
 
@@ -234,8 +251,10 @@ public final class StoryPlayer {
     /** All that is under way has happened: events are handled in order by one thread, patterns are matched by another. */
     private void settle() throws Exception {
         for (int times = 0; times < 3; times++) {
-            if (hasPatterns) Thread.sleep(4);
-            service.listGroups(context(5, "nobody"), new ListGroupsRequestData()).get(10, TimeUnit.SECONDS);
+            service.listGroups(context(5, "nobody"), new ListGroupsRequestData()).get(60, TimeUnit.SECONDS);
+            if (matcher instanceof ThreadPoolExecutor pool) // of several threads; of one before 4.3
+                while (pool.getActiveCount() > 0 || !pool.getQueue().isEmpty()) Thread.sleep(1);
+            else matcher.submit(() -> { }).get(60, TimeUnit.SECONDS);
         }
     }
 
@@ -245,8 +264,29 @@ public final class StoryPlayer {
             task.run();
             settle();
             noteAnswers();
+            if (timeline != null) noteState();
         }
         clock.now = until;
+        if (timeline != null && reported == null) noteState();
+    }
+
+    private void noteState() throws Exception {
+        ObjectNode entry = JSON.createObjectNode().put("t", clock.now - START);
+        if (states != null && changedState(entry, -1)) timeline.add(entry);
+    }
+
+    /** Sets `state` and `inner` where they are not as reported; whether the state is not. */
+    private boolean changedState(ObjectNode of, int join) throws Exception {
+        ObjectNode told = states.of(groups);
+        for (JsonNode group : told.get("state"))
+            for (Map.Entry<String, JsonNode> member : group.path("members").properties())
+                if (makes.has(String.valueOf(join)) && member.getKey().contains("-") && !symbols.containsKey(member.getKey()))
+                    named(member.getKey(), makes.get(String.valueOf(join)).asText());
+        told = (ObjectNode) symbolic(told);
+        boolean isNew = !told.get("state").equals(reported);
+        if (isNew) of.set("state", reported = told.get("state"));
+        if (tellsInner && !told.get("inner").equals(reportedInner)) of.set("inner", reportedInner = told.get("inner"));
+        return isNew;
     }
 
     private void noteAnswers() {
@@ -266,14 +306,23 @@ public final class StoryPlayer {
             ObjectNode told = played.addObject().put("n", number).put("t", clock.now - START).put("op", op);
             told.set("req", req);
             if (step.has("resp")) expected.put(number, step.get("resp"));
+            if (req.has("group_id") && !op.equals("set_group_config") && !req.get("group_id").asText().isEmpty()) groups.add(req.get("group_id").asText());
+            if (op.equals("set_group_config")) {
+                Properties config = new Properties();
+                req.get("config").properties().forEach(each -> config.put(each.getKey(), each.getValue().asText()));
+                groupConfigs.updateGroupConfig(req.get("group_id").asText(), config);
+                continue;
+            }
             if (op.equals("advance")) {
+                timeline = states == null ? null : told.putArray("timeline");
                 advance(clock.now + req.get("ms").asLong());
+                timeline = null;
             } else if (op.equals("fail_over")) {
                 service.onResignation(0, OptionalInt.of(++epoch));
                 settleAfterResignation();
                 service.onElection(0, ++epoch);
-                for (int times = 0; times < 100 && (times == 0 || answers("COORDINATOR_LOAD_IN_PROGRESS")); times++) {
-                    Thread.sleep(10);
+                for (int times = 0; times < 1000 && !answers("GROUP_ID_NOT_FOUND"); times++) {
+                    Thread.sleep(5);
                     advance(clock.now);
                 }
             } else if (op.equals("set_topics")) {
@@ -284,9 +333,11 @@ public final class StoryPlayer {
                 advance(clock.now);
             }
             takeAnswers(number, told, played);
+            if (states != null && !op.equals("advance") && !changedState(told, number)) told.put("state", "unchanged");
         }
         service.shutdown();
         ObjectNode result = trace.deepCopy();
+        result.remove("makes");
         ObjectNode ids = JSON.createObjectNode();
         trace.get("ids").properties().forEach(id -> ids.put(id.getKey(), real.getOrDefault(id.getKey(), id.getValue().asText())));
         result.set("ids", ids);
@@ -294,14 +345,14 @@ public final class StoryPlayer {
         return result;
     }
 
-    /** Whether the coordinator answers with this error now: while it reads its log, or where it is none. */
+    /** Whether the coordinator answers with this error now about a group that there is not. */
     private boolean answers(String error) throws Exception {
-        JsonNode answer = ask("describe_group", JSON.createObjectNode().put("group_id", "loaded")).get(10, TimeUnit.SECONDS);
+        JsonNode answer = ask("describe_group", JSON.createObjectNode().put("group_id", "loaded")).get(60, TimeUnit.SECONDS);
         return answer.path("error").asText().equals(error);
     }
 
     private void settleAfterResignation() throws Exception {
-        for (int times = 0; times < 200 && !answers("NOT_COORDINATOR"); times++) Thread.sleep(5);
+        for (int times = 0; times < 1000 && !answers("NOT_COORDINATOR"); times++) Thread.sleep(5);
     }
 
     private void takeAnswers(int number, ObjectNode told, ArrayNode played) throws Exception {
@@ -328,13 +379,9 @@ public final class StoryPlayer {
         String made = answer.path("member_id").asText(""), model = expected.getOrDefault(number, answer).path("member_id").asText("");
         String symbol = symbolOf.getOrDefault(model, model);
         if (!made.isEmpty() && !symbol.isEmpty() && !symbols.containsKey(made)) {
-            symbols.put(made, symbol);
-            real.put(symbol, made);
+            named(made, symbol);
         }
-        String text = JSON.writeValueAsString(answer);
-        for (Map.Entry<String, String> each : symbols.entrySet())
-            text = text.replace(JSON.writeValueAsString(each.getKey()), JSON.writeValueAsString(each.getValue()));
-        JsonNode told = JSON.readTree(text);
+        JsonNode told = symbolic(answer);
         if (told.path("members").isArray()) {
             List<JsonNode> members = new ArrayList<>();
             told.get("members").forEach(members::add);
@@ -344,8 +391,20 @@ public final class StoryPlayer {
         return told;
     }
 
+    private void named(String made, String symbol) {
+        symbols.put(made, symbol);
+        real.put(symbol, made);
+    }
+
+    private JsonNode symbolic(JsonNode told) throws Exception {
+        String text = JSON.writeValueAsString(told);
+        for (Map.Entry<String, String> each : symbols.entrySet())
+            text = text.replace(JSON.writeValueAsString(each.getKey()), JSON.writeValueAsString(each.getValue()));
+        return JSON.readTree(text);
+    }
+
     private CompletableFuture<JsonNode> ask(String op, JsonNode req) throws Exception {
-        String group = req.get("group_id").asText(), member = id(req.path("member_id")), instance = text(req.path("instance_id"));
+        String group = req.path("group_id").asText(), member = id(req.path("member_id")), instance = text(req.path("instance_id"));
         AuthorizableRequestContext context = context(req.path("api_version").asInt(op.equals("describe_group") ? 6 : 0), req.path("client_id").asText("client"));
         return switch (op) {
             case "join_group" -> {
@@ -393,16 +452,43 @@ public final class StoryPlayer {
                 .setSubscribedTopicNames(req.path("subscribed").isArray() ? texts(req.get("subscribed")) : null)
                 .setSubscribedTopicRegex(text(req.path("regex"))).setServerAssignor(text(req.path("assignor")))
                 .setTopicPartitions(owned(req.path("owned"))));
+            case "offset_fetch" -> call(req.get("partitions").isNull() && isOld() ? "fetchAllOffsets" : "fetchOffsets", context,
+                new OffsetFetchRequestData.OffsetFetchRequestGroup().setGroupId(group).setMemberId(text(req.get("member_id")))
+                    .setMemberEpoch(req.get("member_epoch").asInt()).setTopics(fetched(req.get("partitions"))), false);
+            case "offset_delete" -> {
+                var of = new OffsetDeleteRequestData.OffsetDeleteRequestTopicCollection();
+                for (JsonNode each : req.get("partitions")) {
+                    var topic = of.find(each.get(0).asText());
+                    if (topic == null) of.add(topic = new OffsetDeleteRequestData.OffsetDeleteRequestTopic().setName(each.get(0).asText()));
+                    topic.partitions().add(new OffsetDeleteRequestData.OffsetDeleteRequestPartition().setPartitionIndex(each.get(1).asInt()));
+                }
+                yield call("deleteOffsets", context, new OffsetDeleteRequestData().setGroupId(group).setTopics(of));
+            }
+            case "delete_group" -> call("deleteGroups", context, List.of(group));
+            case "list_groups" -> call("listGroups", context(5, "client"), new ListGroupsRequestData());
             case "consumer_group_describe" -> call("consumerGroupDescribe", context, List.of(group));
             case "describe_group" -> call("describeGroups", context, List.of(group));
             default -> throw new IllegalArgumentException(op);
         };
     }
 
-    private CompletableFuture<JsonNode> call(String name, AuthorizableRequestContext context, Object request) throws Exception {
+    private static boolean isOld() {
+        return Arrays.stream(GroupCoordinatorService.class.getMethods()).anyMatch(each -> each.getName().equals("fetchAllOffsets"));
+    }
+
+    private List<OffsetFetchRequestData.OffsetFetchRequestTopics> fetched(JsonNode pairs) {
+        if (pairs.isNull()) return null;
+        Map<String, OffsetFetchRequestData.OffsetFetchRequestTopics> of = new LinkedHashMap<>();
+        for (JsonNode pair : pairs)
+            of.computeIfAbsent(pair.get(0).asText(), name -> new OffsetFetchRequestData.OffsetFetchRequestTopics().setName(name)
+                .setTopicId(topicId(name))).partitionIndexes().add(pair.get(1).asInt());
+        return new ArrayList<>(of.values());
+    }
+
+    private CompletableFuture<JsonNode> call(String name, Object... given) throws Exception {
         for (Method method : GroupCoordinatorService.class.getMethods()) {
             if (!method.getName().equals(name) || method.isBridge()) continue;
-            Object[] arguments = Arrays.copyOf(new Object[] {context, request}, method.getParameterCount());
+            Object[] arguments = Arrays.copyOf(given, method.getParameterCount());
             try {
                 return ((CompletableFuture<?>) method.invoke(service, arguments)).handle((answer, error) ->
                     error == null ? StoryAnswers.of(answer, topics) : StoryAnswers.failed(error));
@@ -466,12 +552,17 @@ public final class StoryPlayer {
             });
     }
 
-    public static void main(String[] arguments) throws Exception {
+    public static void main(String[] arguments) {
         BufferedReader in = new BufferedReader(new InputStreamReader(System.in, StandardCharsets.UTF_8));
-        for (String line = in.readLine(); line != null; line = in.readLine()) {
-            JsonNode trace = JSON.readTree(line);
-            System.out.println("TRACE " + JSON.writeValueAsString(new StoryPlayer(trace).play(trace)));
+        try {
+            for (String line = in.readLine(); line != null; line = in.readLine()) {
+                JsonNode trace = JSON.readTree(line);
+                System.out.println("TRACE " + JSON.writeValueAsString(new StoryPlayer(trace).play(trace)));
+            }
+            System.exit(0);
+        } catch (Exception error) {
+            error.printStackTrace();
+            System.exit(1); // the coordinator's threads would go on
         }
-        System.exit(0);
     }
 }

@@ -13,14 +13,36 @@ _PATTERNS: Final = ("t.*", "t[12]|u1", "u\\d", "nothing", ".*")
 _PAUSES: Final = (1, 100, 500, 999, 1000, 1500, 3000, 5000, 9000, 12_000, 46_000)
 _UNCHANGED: Final = {"rebalance_timeout_ms": -1, "subscribed": None, "regex": None, "assignor": None, "owned": None}
 _LONG: Final = 45_000
-KINDS: Final = ("consumer", "classic", "mixed", "static", "pattern", "wild")
+_WITHOUT_GROUP: Final = ("advance", "set_topics", "fail_over", "list_groups")
+KINDS: Final = ("consumer", "classic", "mixed", "static", "pattern", "wild", "settled", "moving")
+"""``settled``: administrators delete, offsets expire, settings change, several groups; ``moving``: members of both
+protocols that change it often, under any policy, in groups that may be full."""
+_SETTINGS: Final[Mapping[str, Mapping[str, tuple[int | str, ...]]]] = {
+    "settled": {
+        "offsets.retention.minutes": (1, 2, 10),
+        "offsets.retention.check.interval.ms": (5000, 60_000),
+        "group.consumer.regex.refresh.interval.ms": (10_000, 600_000),
+        "group.consumer.assignors": ("range,uniform", "uniform,range"),
+    },
+    "moving": {
+        "group.consumer.migration.policy": ("bidirectional", "upgrade", "downgrade", "disabled"),
+        "group.consumer.max.size": (2, 3, 100),
+        "group.max.size": (2, 3, 100),
+        "group.consumer.assignors": ("range,uniform", "uniform,range"),
+    },
+}
+_GROUP_SETTINGS: Final = {
+    "consumer.assignment.interval.ms": (0, 500, 4000),
+    "consumer.session.timeout.ms": (45_000, 50_000, 60_000),
+    "consumer.heartbeat.interval.ms": (5000, 7000),
+}
 
 
 class Member:
     """A member as its client knows it. ``epoch``: or generation; ``owned``: what it was told last."""
 
-    def __init__(self, id: str, instance: str | None, *, classic: bool) -> None:
-        self.id, self.instance, self.classic = id, instance, classic
+    def __init__(self, id: str, instance: str | None, group: str, *, classic: bool) -> None:
+        self.id, self.instance, self.group, self.classic = id, instance, group, classic
         self.epoch, self.owned, self.is_in = 0, [], False  # type: tuple[int, list[Any], bool]
         self.leads, self.followers, self.protocol = False, [], "range"  # type: tuple[bool, list[str], str]
         self.topics: list[str] = []
@@ -32,12 +54,20 @@ class RandomStory:
     def __init__(self, seed: int, version: str) -> None:
         self.random, self.kind = Random(seed), KINDS[seed % len(KINDS)]
         self.topics = {name: self.random.randint(1, 5) for name in _TOPICS[: self.random.randint(2, 4)]}
-        interval = {} if version == "4.1.0" else {"group.consumer.assignment.interval.ms": self._one(0, 1000, 1000)}
-        self.config = {"group.initial.rebalance.delay.ms": self._one(0, 500, 3000), **interval}
+        self.config = {"group.initial.rebalance.delay.ms": self._one(0, 500, 3000)}
+        if version != "4.1.0":
+            self.config["group.consumer.assignment.interval.ms"] = self._one(0, 500, 1000, 1000, 3000)
+        settings = _SETTINGS.get(self.kind, {})
+        self.config |= {name: self._one(*values) for name, values in settings.items() if self.random.random() < 0.6}
         named = topic_ids(_TOPICS)
-        self.head = {"trace_id": f"random {seed} {version}", "kafka": version, "protocol": "consumer"}
+        self.head = {"trace_id": f"random {seed} {version}", "protocol": "consumer"}
+        if version != "4.1.0":  # its recordings told the coordinator of new metadata, not of deleted partitions
+            self.head["kafka"] = version
         self.head |= {"scenario": self.kind, "config": self.config, "topics": dict(self.topics), "topic_ids": named}
-        self.session = Session({}, self.config, dict(self.topics), named, [], version)
+        self.session = Session({}, self.config, dict(self.topics), named, [], self.head.get("kafka"))
+        self.groups = ("g", "g", "h") if self.kind == "settled" else ("g",)
+        self.makes: dict[int, str] = {}
+        self.most = dict(self.topics)
         self.members: list[Member] = []
         self.steps: list[dict[str, Any]] = []
         self.asked: dict[int, Member] = {}
@@ -47,7 +77,7 @@ class RandomStory:
         """The trace, with the model's answers."""
         while len(self.steps) < length:
             self._next()
-        return {**self.head, "ids": dict(self.session.ids), "answers_only": True, "steps": self.steps}
+        return {**self.head, "ids": dict(self.session.ids), "makes": self.makes, "steps": self.steps}
 
     def _one(self, *of: Any) -> Any:
         return self.random.choice(of)
@@ -60,6 +90,8 @@ class RandomStory:
             self._wait()
         elif chance < 0.46:
             self._do(self._one("consumer_group_describe", "describe_group"), {})
+        elif chance < 0.56 and self.kind == "settled":
+            self._administer()
         elif chance < 0.49:
             self._change_topics()
         elif chance < 0.51:
@@ -71,12 +103,13 @@ class RandomStory:
             self._wrong(self._one(*self.members))
 
     def _newcomer(self) -> None:
-        shares = {"consumer": 0.0, "pattern": 0.0, "classic": 1.0}
+        shares = {"consumer": 0.0, "pattern": 0.0, "classic": 1.0, "settled": 0.3}
         classic = self.random.random() < shares.get(self.kind, 0.5)
-        static = self.random.random() < {"static": 0.8, "wild": 0.3, "mixed": 0.3}.get(self.kind, 0.1)
+        static = self.random.random() < {"static": 0.8, "wild": 0.3, "mixed": 0.3, "moving": 0.5}.get(self.kind, 0.1)
         instance = f"i{self.random.randint(1, 3)}" if static else None
         self.names += 1
-        member = Member("" if classic else f"k{self.names}", instance, classic=classic)
+        group = self._one(*self.groups)
+        member = Member("" if classic else f"k{self.names}", instance, group, classic=classic)
         member.topics = self._some_topics()
         self.members.append(member)
         self._join(member) if classic else self._beat(member, joins=True)
@@ -89,13 +122,14 @@ class RandomStory:
 
     def _change_topics(self) -> None:
         topics, name = dict(self.topics), self._one(*_TOPICS)
-        if name not in topics:
-            topics[name] = self.random.randint(1, 4)
+        if name not in topics:  # under its old id, so that a group may still know its partitions
+            topics[name] = max(self.random.randint(1, 4), self.most.get(name, 0))
         elif self.random.random() < 0.7:
             topics[name] += 1
         elif len(topics) > 1:
             del topics[name]
         self.topics = topics
+        self.most |= topics
         self._do("set_topics", {"topics": topics})
 
     # The consumer protocol.
@@ -104,7 +138,8 @@ class RandomStory:
         epoch = 0 if joins else member.epoch
         fields: dict[str, Any] = dict(_UNCHANGED)
         if joins:
-            pattern = self.random.random() < {"pattern": 0.6, "wild": 0.2, "mixed": 0.1}.get(self.kind, 0.0)
+            shares = {"pattern": 0.6, "wild": 0.2, "mixed": 0.1, "moving": 0.2, "settled": 0.2}
+            pattern = self.random.random() < shares.get(self.kind, 0.0)
             fields.update(self._subscription(member, pattern), rebalance_timeout_ms=self._one(5000, _LONG), owned=[])
             if self.random.random() < 0.3:
                 fields["assignor"] = self._one("uniform", "range")
@@ -133,7 +168,7 @@ class RandomStory:
             self._beat(member, assignor=self._one("uniform", "range"))
         elif chance < 0.80:
             self._commit(member)
-        elif chance < 0.85 and not member.classic:
+        elif chance < (0.92 if self.kind == "moving" else 0.85):
             self._turn(member)
         elif chance < 0.90:
             self._beat(member, joins=True)
@@ -149,23 +184,53 @@ class RandomStory:
         self._join(member) if member.classic else self._beat(member, joins=True)
 
     def _commit(self, member: Member) -> None:
-        offsets = [[self._one(*_TOPICS[:3]), 0, self.random.randint(0, 9)]]
-        own = {"member_id": member.id, "instance_id": member.instance, "api_version": 9}
-        self._do("offset_commit", {**own, "generation_or_epoch": member.epoch, "offsets": offsets})
+        """By the member, in this epoch or an earlier one, or by nobody's member."""
+        offsets = [[self._one(*_TOPICS[:3]), self.random.randint(0, 1), self.random.randint(0, 9)]]
+        own = {"member_id": member.id, "instance_id": member.instance, "api_version": self._one(8, 9)}
+        epoch = member.epoch - self._one(0, 0, 0, 0, 1, 2)
+        if self.random.random() < 0.15:
+            own, epoch = {**own, "member_id": "", "instance_id": None}, -1
+        self._do("offset_commit", {**own, "generation_or_epoch": epoch, "offsets": offsets}, of=member.group)
+
+    def _administer(self) -> None:
+        group = self._one(*self.groups)
+        partitions = sorted([self._one(*_TOPICS[:3]), number] for number in range(self.random.randint(1, 2)))
+        what = self._one(
+            "list_groups", "offset_fetch", "offset_fetch", "offset_delete", "delete_group", "set_group_config"
+        )
+        if what == "offset_fetch":
+            member = self._one(None, *self.members)
+            own = {"member_id": None, "member_epoch": -1}
+            if member is not None and not member.classic:
+                own = {"member_id": member.id, "member_epoch": member.epoch}
+            self._do(what, {**own, "partitions": self._one(None, partitions)}, of=group)
+        elif what == "offset_delete":
+            self._do(what, {"partitions": partitions}, of=group)
+        elif what != "set_group_config":
+            self._do(what, {}, of=group)
+        elif self.config.get("group.consumer.assignment.interval.ms") is not None:
+            name = self._one("", *_GROUP_SETTINGS)
+            config = {name: str(self._one(*_GROUP_SETTINGS[name]))} if name else {}
+            self._do(what, {"config": config}, of=group)
 
     # The classic protocol.
 
     def _join(self, member: Member) -> None:
         given = {"member_id": member.id, "instance_id": member.instance, "client_id": "c", "api_version": 9}
-        timeouts = {"session_timeout_ms": self._one(10_000, _LONG), "rebalance_timeout_ms": self._one(5000, 30_000)}
+        session = self._one(10, 5999, 10_000_000) if self.random.random() < 0.02 else self._one(6000, 10_000, _LONG)
+        timeouts = {"session_timeout_ms": session, "rebalance_timeout_ms": self._one(5000, 12_000, 30_000)}
         protocols = self._one(["range"], ["range", "cooperative-sticky"], ["cooperative-sticky", "range"])
+        if self.random.random() < 0.04:
+            protocols = ["other"]
         about = {"protocol_type": "consumer", "protocols": protocols, "topics": member.topics}
         self._do("join_group", {**given, **timeouts, **about}, member)
 
     def _classic(self, member: Member) -> None:
         chance = self.random.random()
         own = {"member_id": member.id, "instance_id": member.instance}
-        if not member.is_in or chance < 0.2:
+        if member in self.asked.values() and chance < 0.6:
+            self._wait()
+        elif not member.is_in or chance < 0.15:
             self._join(member)
         elif chance < 0.55:
             shares = {each: f"P:{self._one(*_TOPICS[:3])}-{n}" for n, each in enumerate(member.followers)}
@@ -176,9 +241,11 @@ class RandomStory:
         elif chance < 0.82:
             self._commit(member)
         elif chance < 0.90:
-            self._do("leave_group", {"members": [own]})
+            if member.instance is not None and self.random.random() < 0.4:
+                own["member_id"] = ""  # as an administrator removes it
+            self._do("leave_group", {"members": [own]}, of=member.group)
             member.is_in, member.id = False, ""
-        elif chance < 0.94:
+        elif chance < (0.98 if self.kind == "moving" else 0.94):
             self._turn(member)
         else:  # its process was restarted
             member.id, member.is_in = "", False
@@ -204,9 +271,10 @@ class RandomStory:
 
     # What is common.
 
-    def _do(self, op: str, req: Mapping[str, Any], member: Member | None = None) -> None:
+    def _do(self, op: str, req: Mapping[str, Any], member: Member | None = None, of: str = "g") -> None:
         number = len(self.steps)
-        asked = dict(req) if op in ("advance", "set_topics", "fail_over") else {"group_id": "g", **req}
+        group = member.group if member is not None else of
+        asked = dict(req) if op in _WITHOUT_GROUP else {"group_id": group, **req}
         step: dict[str, Any] = {"n": number, "t": 0, "op": op, "req": asked}
         made = self._offer_id(req) if op == "join_group" else ""
         if member is not None:
@@ -215,10 +283,12 @@ class RandomStory:
         if made and made in self.session._unused:
             self.session._unused.remove(made)
             self.session.ids = {symbol: id for symbol, id in self.session.ids.items() if id != made}
+        elif made:
+            self.makes[number] = next(symbol for symbol, id in self.session.ids.items() if id == made)
         symbols = {id: symbol for symbol, id in self.session.ids.items()}
         self.steps.append({key: each for key, each in told.items() if key not in ("state", "inner", "timeline")})
         answers = [{"step": number, "resp": told["resp"]}] if "resp" in told else []
-        for each in (*answers, *told["completed"]):
+        for each in (*answers, *told.get("completed", ())):
             if each["step"] in self.asked:
                 self._heard(self.asked.pop(each["step"]), each["resp"], symbols)
 

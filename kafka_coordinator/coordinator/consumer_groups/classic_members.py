@@ -16,6 +16,7 @@ from kafka_coordinator.coordinator.consumer_groups.conversion import become_clas
 from kafka_coordinator.coordinator.consumer_groups.fencing import fence
 from kafka_coordinator.coordinator.consumer_groups.group import ConsumerGroup
 from kafka_coordinator.coordinator.consumer_groups.member import ClassicPart, ConsumerMember, Profile
+from kafka_coordinator.coordinator.consumer_groups.patterns import Patterns, refresh_if_due
 from kafka_coordinator.coordinator.consumer_groups.progress import move, observe, raise_epoch, seat
 from kafka_coordinator.coordinator.consumer_groups.sessions import is_due, rejoin_timer, restart_session, sync_timer
 from kafka_coordinator.coordinator.consumer_groups.target import compute_target
@@ -23,7 +24,7 @@ from kafka_coordinator.coordinator.core import Core
 from kafka_coordinator.coordinator.join import MEMBER_ID_REQUIRED_SINCE
 from kafka_coordinator.coordinator.rebalance import Cause, prepare
 from kafka_coordinator.coordinator.refusals import NO_MEMBER, join_refused, sync_refused
-from kafka_coordinator.coordinator.settings import ASSIGNMENT_INTERVAL
+from kafka_coordinator.coordinator.settings import ASSIGNMENT_INTERVAL, BrokerSettings
 from kafka_coordinator.errors import (
     ILLEGAL_GENERATION,
     INCONSISTENT_GROUP_PROTOCOL,
@@ -58,9 +59,7 @@ def join(core: Core, group: ConsumerGroup, now: Time, sender: str, request: mess
 def _joined(
     core: Core, group: ConsumerGroup, now: Time, sender: str, request: messages.JoinGroup, out: Outbox
 ) -> messages.JoinGroupAnswer:
-    check_room(core.settings, group, request.member_id, request.instance_id)
-    if not _supports(core, group, request):
-        raise Refused(INCONSISTENT_GROUP_PROTOCOL)
+    _check(core.settings, group, request)
     has_no_id = request.member_id == NO_MEMBER
     if has_no_id and request.instance_id is None and request.version >= MEMBER_ID_REQUIRED_SINCE:
         return join_refused(request.correlation, MEMBER_ID_REQUIRED, out.new_id(""))
@@ -75,7 +74,7 @@ def _joined(
     known = old or group.members.get(member_id)
     is_new = known is None or old is not None
     profile = _told(core, known.profile if known is not None else Profile(), metadata, request, sender)
-    epochs = group.epoch, group.target_epoch
+    epochs, patterns = (group.epoch, group.target_epoch), Patterns.of(group)
     alike = group.epoch <= group.target_epoch or group.alike
     is_unknown = request.instance_id is not None and request.instance_id not in group.static_members
     member = seat(core, group, member_id, old, profile, out)
@@ -84,6 +83,8 @@ def _joined(
     takes_pattern_back = profile.regex != before.regex
     if raise_epoch(core, group, member, profile, takes_pattern_back, out):
         alike = group.homogeneous()
+    if core.settings.version.classic_member_has_no_pattern:
+        refresh_if_due(core, group, patterns, False, now, out)
     if ends and core.settings.version.replacement_downgrades_first and group.epoch > group.target_epoch:
         classic = become_classic(core, group, (), epochs[0], targets, now, out, joining=member.id)
         words = f"{profile.client_id} replaces the last member of the consumer protocol"
@@ -114,19 +115,19 @@ def _joined(
     return answer
 
 
-def _supports(core: Core, group: ConsumerGroup, request: messages.JoinGroup) -> bool:
-    """Whether the member may join, and has a protocol in common with all classic members."""
-    settings = core.settings
+def _check(settings: BrokerSettings, group: ConsumerGroup, request: messages.JoinGroup) -> None:
+    """`Refused` where the member may not join, or has no protocol in common with all classic members."""
     if settings.version.disabled_policy_refuses_classic and settings.group_consumer_migration_policy == "disabled":
-        return False
-    if request.protocol_type != messages.CONSUMER_PROTOCOL_TYPE:
-        return False
+        raise Refused(INCONSISTENT_GROUP_PROTOCOL)
+    check_room(settings, group, request.member_id, request.instance_id)
     names = [
         {name for name, _ in member.profile.classic.protocols}
         for member in group.members.values()
         if member.profile.classic is not None
     ]
-    return any(all(name in each for each in names) for name, _ in request.protocols)
+    in_common = any(all(name in each for each in names) for name, _ in request.protocols)
+    if request.protocol_type != messages.CONSUMER_PROTOCOL_TYPE or not in_common:
+        raise Refused(INCONSISTENT_GROUP_PROTOCOL)
 
 
 def _replaced(group: ConsumerGroup, request: messages.JoinGroup) -> ConsumerMember | None:

@@ -28,7 +28,7 @@ from kafka_coordinator.coordinator.consumer_groups.storing import erase_group, s
 from kafka_coordinator.coordinator.consumer_groups.uniform_balance import timeline_order
 from kafka_coordinator.coordinator.core import Core, create_group, end_group, store_group
 from kafka_coordinator.coordinator.group import Group, Member
-from kafka_coordinator.coordinator.rebalance import Cause, join_timer, observe_removed, prepare, sync_timer
+from kafka_coordinator.coordinator.rebalance import Cause, observe_removed, prepare, sync_timer
 from kafka_coordinator.coordinator.rebalance import restart_session as restart_classic_session
 from kafka_coordinator.coordinator.refusals import NO_MEMBER, join_refused, sync_refused
 from kafka_coordinator.errors import GROUP_ID_NOT_FOUND, REBALANCE_IN_PROGRESS, UNKNOWN_SERVER_ERROR
@@ -81,9 +81,13 @@ def install(core: Core, group: ConsumerGroup, now: Time, out: Outbox) -> None:
         out.cancel_timer(member.timer)
     is_empty = classic.state == classic_states.EMPTY
     end_group(core, classic, classic_states.REPLACED if is_empty else classic_states.UPGRADED, now, out)
-    out.cancel_timer(join_timer(classic))
+    # The timer of its rebalance runs on: it counts if the group is a classic one again by then.
     out.cancel_timer(sync_timer(classic))
     if group.members:
+        # That of the coordinator's map, into which each was put once, is the order in the log and that in which
+        # sessions begin, and end where they end at the same time.
+        in_order = timeline_order(list(group.members), len(group.members) - 1)
+        group.members = {member_id: group.members[member_id] for member_id in in_order}
         store_whole(core, group)
         for each in group.members.values():
             after = states.MEMBER.next_state(states.ABSENT, states.UPGRADED, ALWAYS)
@@ -211,6 +215,7 @@ def become_classic(
             tuple(sorted(partition for partition in assigned if partition[0] in core.partition_counts)),
         )
         classic.add(made, messages.CONSUMER_PROTOCOL_TYPE)
+    for made in classic.ordered():
         restart_classic_session(made, now, out)
     classic.protocol = classic.voted_protocol()
     classic.subscribed = classic.find_subscribed()
@@ -224,8 +229,7 @@ def become_classic(
 def end_consumer_group(core: Core, group: ConsumerGroup, event: str, out: Outbox) -> None:
     """The group of the consumer protocol ends here, but for its offsets."""
     group.end(event, out)
-    for member_id in group.members:
-        sessions.cancel_timers(group, member_id, out)
+    # Timers of classic members to join again and to sync run on: they count if the group comes back in their time.
     out.cancel_timer(sessions.resolve_timer(group.id))
     erase_group(core, group)
     del core.consumer_groups[group.id]

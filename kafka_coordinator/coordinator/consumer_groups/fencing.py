@@ -42,7 +42,7 @@ def fence(
         state = member.standing.state
         after = states.MEMBER.next_state(state, states.LEFT, ALWAYS)
         out.observe(Transition(states.MEMBER.name, member.called, state, states.LEFT, after))
-        cancel_timers(group, member.id, out)
+        cancel_timers(group.id, member.id, out)
     if converts:
         downgrade(core, group, gone, by, words, now, out)
         return
@@ -83,9 +83,9 @@ def leave_for_a_while(core: Core, group: ConsumerGroup, member: ConsumerMember, 
 
 def timed_out(core: Core, group_id: str, member_id: str, event: str, now: Time, out: Outbox) -> None:
     """A timer of a member is due; one to revoke counts only at the epoch at which it was set."""
-    group = core.consumer_groups[group_id]
-    member = group.members.get(member_id)
-    if member is None:
+    group = core.consumer_groups.get(group_id)
+    member = None if group is None else group.members.get(member_id)
+    if group is None or member is None:
         return
     if event == states.REVOCATION_EXPIRED and member.revoking_at != member.standing.epoch:
         return

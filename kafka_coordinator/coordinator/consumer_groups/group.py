@@ -46,8 +46,8 @@ class ConsumerGroup(NodeState):
     stale: bool = True
     """Whether a subscribed topic has changed since the hash was computed."""
     members: dict[str, ConsumerMember] = field(default_factory=dict)
-    most_members: int = 0
-    """The most members that there have been at once: the orders of Kafka's maps depend on it."""
+    most_before: int = 0
+    """The most members that there were at once before the latest came or went; see `most_members`."""
     static_members: dict[str, str] = field(default_factory=dict)
     """Instance id to member id."""
     target: dict[str, tuple[Partition, ...]] = field(default_factory=dict)
@@ -119,10 +119,15 @@ class ConsumerGroup(NodeState):
 
     # Members.
 
+    @property
+    def most_members(self) -> int:
+        """The most members that there have been at once: the orders of Kafka's maps depend on it."""
+        return max(self.most_before, len(self.members))
+
     def put(self, member: ConsumerMember) -> None:
         self._alike = None
+        self.most_before = self.most_members
         self.members[member.id] = member
-        self.most_members = max(self.most_members, len(self.members))
         self._count(member.profile, 1)
         self._count_standing(member.standing, 1)
         if member.profile.instance_id is not None:
@@ -134,6 +139,7 @@ class ConsumerGroup(NodeState):
     def remove(self, member: ConsumerMember) -> None:
         """A member leaves with its target; what it had is free at once."""
         self._alike = None
+        self.most_before = self.most_members
         del self.members[member.id]
         target = self.target.pop(member.id, ())
         if self.balance is not None:
@@ -218,6 +224,7 @@ class ConsumerGroup(NodeState):
     def forget_unused(self, regex: str) -> None:
         """Forget the topics of a pattern to which nobody subscribes any more."""
         if regex not in self.patterns and regex in self.resolved:
+            self.alike  # noqa: B018 - as it is counted with those topics, which the log forgets after the member
             for topic in self.resolved.pop(regex).topics:
                 uniform_balance.count(self.by_pattern, topic, -1)
 
@@ -240,7 +247,10 @@ class ConsumerGroup(NodeState):
         """Whether all members subscribe alike, as the coordinator counts (spec 6.8)."""
         members = len(self.members)
         if not self.patterns:
-            return all(each == members for each in self.by_name.values())
+            # A pattern that nobody has any more may still count with its topics.
+            return self.by_pattern.keys() <= self.by_name.keys() and all(
+                each == members for each in self.by_name.values()
+            )
         if next(iter(self.patterns.values())) != members:
             return False
         return not self.by_name and all(each == 1 for each in self.by_pattern.values())

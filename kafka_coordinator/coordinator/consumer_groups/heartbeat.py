@@ -44,8 +44,12 @@ def _answer(
     checks.check_room(core.settings, group, request.member_id, request.instance_id)
     caller = _caller(core, group, request)
     check_pattern(group, request.regex or "")
+    is_made = group.id not in core.consumer_groups
     install(core, group, now, out)
-    return _proceed(core, group, caller, now, sender, request, out)
+    answer = _proceed(core, group, caller, now, sender, request, out)
+    # What a request makes is read again from the log, by which nobody has looked at the topics yet.
+    group.stale = group.stale or is_made
+    return answer
 
 
 class _Caller(NamedTuple):

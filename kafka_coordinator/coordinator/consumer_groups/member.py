@@ -64,6 +64,8 @@ class Goal(NamedTuple):
     version: Version = DEFAULT
     topics: Collection[str] = ()
     """To which the member subscribes, and that there are."""
+    names_topics: bool = True
+    """Whether it subscribes to any, there or not."""
     cut: bool = False
     """Whether the heartbeat has changed the subscription, and the version cuts what the member has to it."""
 
@@ -86,9 +88,10 @@ def reconcile(member: Standing, goal: Goal) -> Standing:
 
 
 def _cut(member: Standing, goal: Goal) -> Standing:
-    """The member without partitions of topics to which it does not subscribe any more, at the same epoch."""
+    """The member without partitions of topics to which it does not subscribe any more, at the same epoch. One that
+    names no topic, and whose pattern has found none, counts as changed whatever it had."""
     keep = frozenset([partition for partition in member.assigned if partition[0] in goal.topics])
-    if len(keep) == len(member.assigned):
+    if len(keep) == len(member.assigned) and (goal.names_topics or member.pending):
         return member
     pending = member.pending | (member.assigned - keep)
     if goal.must_revoke(pending):

@@ -58,7 +58,7 @@ def _replace(core: Core, group: ConsumerGroup, old: ConsumerMember, member_id: s
     if member_id == old.id:
         member.must_rejoin, member.revoking_at = old.must_rejoin, old.revoking_at
     else:
-        cancel_timers(group, old.id, out)
+        cancel_timers(group.id, old.id, out)
     group.put(member)
     for regex, each in resolved.items():
         if regex not in group.resolved:
@@ -126,8 +126,9 @@ def move(
     cut = cut and version.cuts_to_subscription
     if before.state == states.M_STABLE and before.epoch == group.target_epoch and not cut:
         return False
-    topics = _subscribed(core, group, member.profile) if version.cuts_to_subscription else ()
-    goal = Goal(group.target_epoch, frozenset(target), owned, group.is_free, version, topics, cut)
+    named = _subscribed(group, member.profile) if version.cuts_to_subscription else ()
+    topics = frozenset([topic for topic in named if topic in core.partition_counts])
+    goal = Goal(group.target_epoch, frozenset(target), owned, group.is_free, version, topics, bool(named), cut)
     after = reconcile(before, goal)
     if after == before:
         return False
@@ -142,11 +143,10 @@ def move(
     return True
 
 
-def _subscribed(core: Core, group: ConsumerGroup, profile: Profile) -> frozenset[str]:
-    """The topics that there are of those to which a member subscribes; an unresolved pattern matches none."""
+def _subscribed(group: ConsumerGroup, profile: Profile) -> tuple[str, ...]:
+    """The topics to which a member subscribes, by name and by pattern; an unresolved one matches none."""
     resolved = group.resolved.get(profile.regex) if profile.regex else None
-    named = (*profile.topics, *resolved.topics) if resolved else profile.topics
-    return frozenset([topic for topic in named if topic in core.partition_counts])
+    return (*profile.topics, *resolved.topics) if resolved else profile.topics
 
 
 def stand(core: Core, group: ConsumerGroup, member: ConsumerMember, after: Standing, out: Outbox) -> None:

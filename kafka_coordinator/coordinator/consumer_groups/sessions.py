@@ -90,10 +90,10 @@ def resolve_timer(group: str) -> TimerName:
     return RESOLVE, group
 
 
-def cancel_timers(group: ConsumerGroup, member_id: str, out: Outbox) -> None:
-    """The member is gone, or its timers are another group's from now on."""
+def cancel_timers(group_id: str, member_id: str, out: Outbox) -> None:
+    """The member is gone, or its timers are another broker's from now on."""
     for name in (session_timer, revocation_timer, rejoin_timer, sync_timer):
-        out.cancel_timer(name(group.id, member_id))
+        out.cancel_timer(name(group_id, member_id))
 
 
 def refresh_hash(core: Core, group: ConsumerGroup) -> bool:

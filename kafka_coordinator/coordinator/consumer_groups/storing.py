@@ -13,7 +13,7 @@ In Kafka `GroupCoordinatorRecordHelpers` with its keys and values, `ConsumerGrou
 `GroupMetadataManager.replay`, `onLoaded` and `onUnloaded`.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import NamedTuple
 
 from kafka_coordinator.assignors.inputs import Partition
@@ -23,7 +23,7 @@ from kafka_coordinator.coordinator.consumer_groups.member import JOINING, Consum
 from kafka_coordinator.coordinator.consumer_groups.uniform_balance import timeline_order
 from kafka_coordinator.coordinator.core import Core
 from kafka_coordinator.coordinator.group import session_timer
-from kafka_coordinator.coordinator.log import Key, Value
+from kafka_coordinator.coordinator.log import Key, Record, Value
 from protocols.engine.nodes import Outbox, Time
 from protocols.facts import Granted, RebalanceBegan, RebalanceEnded, Transition
 from protocols.java import Queue
@@ -188,6 +188,11 @@ def bump(
 def replayed(core: Core, partition: int, latest: Mapping[Key, Value]) -> dict[str, ConsumerGroup]:
     """The groups of the consumer protocol among the newest records of a log, without their offsets."""
     groups = {key.group: ConsumerGroup(key.group, partition) for key in latest if isinstance(key, EpochKey)}
+    for seated, member_ids in _seated(core.log(partition).records, groups):
+        for member_id in member_ids:
+            profile: Profile = latest[MemberKey(seated.id, member_id)]
+            standing = latest.get(CurrentKey(seated.id, member_id), JOINING)
+            seated.put(ConsumerMember(member_id, profile, standing))
     for key, value in latest.items():
         group = groups.get(key.group)
         if group is None:
@@ -198,14 +203,34 @@ def replayed(core: Core, partition: int, latest: Mapping[Key, Value]) -> dict[st
             group.target_epoch, group.assigned_at = value
         elif isinstance(key, TargetKey):
             group.target[key.member_id] = value
-        elif isinstance(key, MemberKey):
-            profile: Profile = value
-            standing = latest.get(CurrentKey(key.group, key.member_id), JOINING)
-            group.put(ConsumerMember(key.member_id, profile, standing))
     for key, value in latest.items():
         if isinstance(key, PatternKey) and key.group in groups:
-            groups[key.group].resolve(key.regex, value._replace(image=core.image))
+            # Whoever loads the group takes all topics that have come since then for new.
+            image = core.image if value.image >= core.image else 0
+            groups[key.group].resolve(key.regex, value._replace(image=image))
     return groups
+
+
+def _seated(
+    records: Iterable[Record], groups: Mapping[str, ConsumerGroup]
+) -> list[tuple[ConsumerGroup, Iterable[str]]]:
+    """The groups with the ids of their members in the order in which they came; of a group is noted how many there have
+    been at once, as far as the log tells."""
+    seated: dict[str, dict[str, None]] = {}
+    for _, key, value in records:
+        group = groups.get(key.group)
+        if group is None:
+            continue
+        members = seated.setdefault(key.group, {})
+        if isinstance(key, MemberKey) and value is not None:
+            members[key.member_id] = None
+            group.most_before = max(group.most_before, len(members))
+        elif isinstance(key, MemberKey):
+            members.pop(key.member_id, None)
+        elif isinstance(key, EpochKey) and value is None:
+            members.clear()
+            group.most_before = 0
+    return [(groups[group_id], members) for group_id, members in seated.items()]
 
 
 def take_over(core: Core, group: ConsumerGroup, now: Time, out: Outbox) -> None:
@@ -237,6 +262,6 @@ def resign(core: Core, partition: int, out: Outbox) -> None:
     ]:
         group.end(states.UNLOADED, out)
         for member_id in group.members:
-            sessions.cancel_timers(group, member_id, out)
+            sessions.cancel_timers(group.id, member_id, out)
         out.cancel_timer(sessions.resolve_timer(group.id))
         del core.consumer_groups[group.id]

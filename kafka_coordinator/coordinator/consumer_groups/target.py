@@ -34,12 +34,14 @@ def compute_target(
     such a heartbeat with UNKNOWN_SERVER_ERROR, again and again.
     """
     name = voted(group.assignors, caller.profile.assignor) or core.settings.assignors[0]
-    newcomer = caller.id if is_new else None
+    # Kafka's own map has no newcomer yet.
+    newcomer, most = (caller.id, group.most_before) if is_new else (None, group.most_members)
     if name == "uniform" and alike and group.homogeneous():
-        changed = _balance(core, group).compute(group.target, group.most_members, newcomer)
+        changed = _balance(core, group).compute(group.target, most, newcomer)
     else:
         group.balance = None
-        changed = _assigned(core, group, name, newcomer, alike)
+        in_order = member_order(group.members, most, newcomer)
+        changed = _assigned(core, group, name, in_order, alike)
     for member_id, given in changed.items():
         _take(core, group, member_id, given)
     if len(group.target) < len(group.members):  # whoever has no target yet gets one, be it empty
@@ -68,10 +70,10 @@ def _balance(core: Core, group: ConsumerGroup) -> UniformBalance:
 
 
 def _assigned(
-    core: Core, group: ConsumerGroup, name: str, newcomer: str | None, alike: bool
+    core: Core, group: ConsumerGroup, name: str, in_order: list[str], alike: bool
 ) -> dict[str, list[Partition]]:
     """What the assignor of this name gives to each member."""
-    metadata = _input(core, group, member_order(group.members, group.most_members, newcomer))
+    metadata = _input(core, group, in_order)
     try:
         answer = SERVER_ASSIGNORS[name](metadata, alike)
         _check(name, answer, metadata)

@@ -90,6 +90,13 @@ class Bounds:
     session_eviction_ms: int = 120_000
     """A session that was not used for so long gives way to a new one
     (``min.incremental.fetch.session.eviction.ms``)."""
+    transaction_bytes: int = 64 * MEBIBYTE
+    """Of transactional ids and of the partitions of their open transactions, each with
+    `kafka_coordinator.coordinator.log.ENTRY_COST`; what happens beyond that says
+    `kafka_coordinator.transactions.Transactions`."""
+    pending_offset_bytes: int = 64 * MEBIBYTE
+    """Of offsets that wait at one broker for the end of their transactions, each with the same cost. Beyond that
+    TxnOffsetCommit is refused with COORDINATOR_NOT_AVAILABLE, after which clients try again."""
 
 
 BATCH_COST = 256

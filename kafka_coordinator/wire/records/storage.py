@@ -56,7 +56,7 @@ class Storage:
         self.began_ms, self.bounds = began_ms, bounds
         self._next_producer_id = 0
         self._offsets_producers: dict[int, Producers] = {}
-        self.transactions = Transactions(self.new_producer_id, transactions)
+        self.transactions = Transactions(self.new_producer_id, transactions, bounds.transaction_bytes)
         """What the brokers keep in ``__transaction_state``: each answers for the ids that it coordinates."""
         self.share_settings, self.shares = share_settings, ShareStates()
         """What the share coordinators keep in ``__share_group_state``."""

@@ -1,17 +1,28 @@
 """Transactions whose coordinators change or end in the middle, and what an administrator may do."""
 
 import time
+from dataclasses import replace
 from typing import Any
 
 import pytest
+from confluent_kafka import Producer
 
+from kafka_coordinator.coordinator.log import ENTRY_COST
 from kafka_coordinator.versions import VERSIONS
 from kafka_coordinator.wire.served import Operations
 from tests.kafka_coordinator.wire.broker_cases import batch, fetch, produce
 from tests.kafka_coordinator.wire.plain import request
 from tests.kafka_coordinator.wire.raw_client import RawClient
 from tests.kafka_coordinator.wire.serving import AT_ONCE, Serving, serving, until
-from tests.kafka_coordinator.wire.transaction_play import DESCRIBE_TRANSACTIONS, END, INIT, OFFSET_FETCH, TXN_COMMIT
+from tests.kafka_coordinator.wire.transaction_play import (
+    ADD_OFFSETS,
+    ADD_PARTITIONS,
+    DESCRIBE_TRANSACTIONS,
+    END,
+    INIT,
+    OFFSET_FETCH,
+    TXN_COMMIT,
+)
 
 FIND, WRITE_MARKERS = 10, 27
 
@@ -31,12 +42,16 @@ def begun(client: RawClient, name: str) -> dict[str, Any]:
     return {"transactional_id": name, "producer_id": made.producer_id, "producer_epoch": made.producer_epoch}
 
 
-def commit(client: RawClient, producer: dict[str, Any], group: str) -> str:
-    parts = [{"partition_index": 0, "committed_offset": 7, "committed_metadata": ""}]
+def commit(client: RawClient, producer: dict[str, Any], group: str, text: str = "") -> str:
+    parts = [{"partition_index": 0, "committed_offset": 7, "committed_metadata": text}]
     who = {"member_id": "", "generation_id": -1, "group_instance_id": None}
     topics = [{"name": "orders", "partitions": parts}]
     answer = client.ask(request(TXN_COMMIT, 5, group_id=group, **producer, **who, topics=topics))
     return str(answer.topics[0].partitions[0].error_code.name)
+
+
+def add_offsets(client: RawClient, producer: dict[str, Any], group: str) -> str:
+    return str(client.ask(request(ADD_OFFSETS, 3, **producer, group_id=group)).error_code.name)
 
 
 def committed(client: RawClient, group: str) -> tuple[int, str]:
@@ -126,3 +141,51 @@ def test_a_reader_of_what_is_committed_waits_for_the_marker() -> None:
             writer.ask(request(END, 5, **producer, committed=True))
             assert reader.hear(type(asked)).responses[0].partitions[0].last_stable_offset == 2
             assert time.monotonic() - began < 5
+
+
+def test_ever_new_transactional_ids_fill_no_memory() -> None:
+    """What has no open transaction is forgotten, the id used longest ago first; what is open stays."""
+    with serving({"orders": 100}, AT_ONCE) as server, RawClient(server.bootstrap) as client:
+        transactions = server.cluster.storage.transactions
+        transactions.most_bytes = 20_000
+        producer = begun(client, "open")
+        assert commit(client, producer, "g") == "none"
+        idle = [begun(client, f"idle {number}") for number in range(50)]
+        assert len(list(transactions)) == 20_000 // (ENTRY_COST + len("idle 10")) - 1
+        assert [add_offsets(client, idle[at], "g") for at in (0, -1)] == ["invalid_producer_id_mapping", "none"]
+        topics = [{"name": "orders", "partitions": list(range(100))}]
+        asked = request(ADD_PARTITIONS, 5, transactions=[{**idle[-1], "verify_only": False, "topics": topics}])
+        results = client.ask(asked).results_by_transaction[0].topic_results[0].results_by_partition
+        assert {each.partition_error_code.name for each in results} == {"coordinator_not_available"}
+        assert client.ask(request(END, 4, **producer, committed=True)).error_code == 0
+        assert committed(client, "g") == (7, "none")
+
+
+def test_ever_new_offsets_of_a_transaction_fill_no_memory() -> None:
+    with serving({"orders": 1}, AT_ONCE, version=VERSIONS["4.4"]) as server, RawClient(server.bootstrap) as client:
+        storage, core = server.cluster.storage, server.cluster.states["broker-1"].broker.coordinator.core
+        storage.bounds = replace(storage.bounds, pending_offset_bytes=10_000)
+        producer = begun(client, "p")
+        told = [commit(client, producer, f"g{number}", "x" * 1000) for number in (*range(8), 0)]
+        assert told == [*["none"] * 6, *["coordinator_not_available"] * 2, "none"]
+        assert core.pending_bytes <= 10_000
+        ended = client.ask(request(END, 5, **producer, committed=True))
+        assert (committed(client, "g5"), core.pending_bytes) == ((7, "none"), 0)
+        producer |= {"producer_id": ended.producer_id, "producer_epoch": ended.producer_epoch}
+        assert commit(client, producer, "g7") == "none"
+
+
+def test_a_real_client_that_finds_no_room_tries_again_until_there_is_some() -> None:
+    with serving({"orders": 1}, AT_ONCE) as server, RawClient(server.bootstrap) as client:
+        server.cluster.storage.transactions.most_bytes = 5_000
+        opened: list[dict[str, Any]] = []
+        while not opened or add_offsets(client, opened[-1], "g") == "none":
+            opened.append(begun(client, f"open {len(opened)}"))
+        confluent = Producer({"bootstrap.servers": server.bootstrap, "transactional.id": "honest"})
+        confluent.init_transactions(20)
+        confluent.begin_transaction()
+        confluent.produce("orders", b"v")
+        assert confluent.flush(2) == 1
+        for producer in opened:
+            client.ask(request(END, 4, **producer, committed=False))
+        confluent.commit_transaction(20)
