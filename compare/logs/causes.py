@@ -20,7 +20,6 @@ from compare.logs.client_events import (
     MetadataChanged,
     NotCoordinator,
     OfClient,
-    PollTimeout,
     Resubscribed,
     SecondRound,
     SessionOver,
@@ -33,14 +32,15 @@ from compare.logs.identity import Process, Processes, client_of
 from compare.logs.model import Cause, Departure, Doubt, Ordered, Rebalance
 from compare.logs.returns import AFTER_FENCING, AFTER_POLL, JOINED, LOST, NEW_ID, Returns
 from compare.logs.topics import Topics
-
-_AFTER_LOAD_S = 120.0
-"""A rejoin so soon after the coordinator was loaded comes from its restart."""
+from compare.logs.vanished import AFTER_LOAD_S, NOTICED_S, Found, Missing
 
 _ONE_JOIN_S = 3.0
-_NOTICED_S = 5.0
 
 _CLIENT_REASON = re.compile(r"; client reason: (.*)$")
+_GAVE_UP = ("need to revoke", "after revoking what we lost")
+_OTHER_TOPICS = ("subscription has changed", "there are more topics to consume")
+_MORE_PARTITIONS = ("metadata has changed", "some topics have new partitions")
+"""Reasons of Java's clients, and of franz-go."""
 SECOND = "second_round_of_cooperative_rebalance"
 UNCHANGED = "member_rejoined_without_change"
 _HOW = {
@@ -72,8 +72,6 @@ def with_causes(rebalances: Sequence[Rebalance], events: Sequence[Event], settin
     return found
 
 
-_Found = list[tuple[float, Cause | Doubt]]
-
 _ANY = (
     JOINED,
     "member_left",
@@ -82,8 +80,14 @@ _ANY = (
     AFTER_POLL,
     AFTER_FENCING,
     NEW_ID,
+    "rebalance_timeout",
+    SECOND,
+    UNCHANGED,
+    "subscription_changed",
+    "topic_matched_pattern",
     "partitions_added",
     "coordinator_moved",
+    "coordinator_restart",
 )
 """What it may be where nothing tells."""
 
@@ -95,7 +99,7 @@ class _Court:
         self._returns = Returns(events, setting.processes)
         self._lines = Ordered(self._telling(events))
         self._gone = Ordered(event for event in events if isinstance(event, CoordinatorGone))
-        self._slow = Ordered(event for event in events if isinstance(event, PollTimeout))
+        self._missing = Missing(events, self._lines, setting.processes, self._returns)
         self._topics = Topics(events, setting.created)
         self._hash = ""
 
@@ -114,7 +118,7 @@ class _Court:
     def judged(self, each: Rebalance, before: Rebalance | None, place: int, dense: bool) -> Rebalance:
         """The rebalance with its causes and doubts; ``dense``: others begin within the time that a join takes."""
         self._returns.begin(each)
-        found = self._vanished(each, before)
+        found = self._missing.found(each, before)
         gone = [self._witnessed(departure) for departure in each.departures if self._was_in(departure, before, place)]
         moves: list[tuple[float, Departure | str]] = [
             *((departure.at, departure) for departure in gone),
@@ -173,58 +177,10 @@ class _Court:
         by_broker = any(event.stream.role == "broker" for event in departure.events)
         if departure.how != "poll" or departure.process is None or by_broker:
             return departure
-        near = self._lines.between(departure.at - _NOTICED_S, departure.at + _NOTICED_S)
+        near = self._lines.between(departure.at - NOTICED_S, departure.at + NOTICED_S)
         lost = [event for event in near if isinstance(event, UnknownMember | SessionOver)]
         has_lost = any(self._processes.of(event) == departure.process for event in lost)
         return replace(departure, how=LOST) if has_lost else departure
-
-    def _vanished(self, each: Rebalance, before: Rebalance | None) -> _Found:
-        """Without the broker's log: who is no more among the members, though nobody said so."""
-        if each.at_broker or before is None:
-            return []
-        told = {departure.member for departure in each.departures}
-        back = {self._processes.of_member.get(name) for name in each.joined}
-        named = {client_of(name) for name in each.joined}
-        missing = [
-            name
-            for name in list(self._returns.present)
-            if name not in each.seen and name not in told and name not in (each.listed or ())
-        ]
-        found: _Found = []
-        for name in missing:
-            process = self._processes.of_member.get(name)
-            if (process is not None and process in back) or client_of(name) in named:
-                continue  # it is in this rebalance under another id
-            lost = self._lost_place(name, each)
-            # A session may go on at another broker, so that only a refusal tells that it is over.
-            refused = [event.at for event in lost if isinstance(event, UnknownMember)]
-            is_next = self._returns.follows or (each.generation is None and min(refused, default=0.0) > each.over)
-            if refused and each.seen and is_next and not self._was_slow(lost[0]):
-                self._returns.vanished(Departure(name, each.at, "session", lost, process))
-                found.append((each.at, Cause("session_timeout", (name,), lost)))
-            elif lost or (each.listed is not None and before.after is not None and name in before.after):
-                self._returns.vanished(Departure(name, each.at, LOST if lost else "unknown", lost, process))
-                known = ("session_timeout", "rebalance_timeout") if lost else ("session_timeout", "member_left")
-                may = known if process is not None else (*known, "poll_interval_exceeded")
-                found.append((each.at, Doubt(may, (name,), each.events[:2], "the broker's log")))
-        return found
-
-    def _was_slow(self, lost: OfClient) -> bool:
-        """Whether the client says that it polled too late, too: the group may have gone on without it."""
-        near = self._slow.between(lost.at - _NOTICED_S, lost.at + _NOTICED_S)
-        return any(self._processes.of(event) == self._processes.of(lost) for event in near)
-
-    def _lost_place(self, member: str, each: Rebalance) -> tuple[OfClient, ...]:
-        """Lines in which the member's process says that it lost its place, after it was in the group."""
-        process = self._processes.of_member.get(member)
-        if process is None:
-            return ()
-        own = self._lines.between(self._returns.present[member], each.over + _AFTER_LOAD_S)
-        lost = [event for event in own if isinstance(event, UnknownMember | SessionOver)]
-        lost = [event for event in lost if self._processes.of(event) == process]
-        asked = {event.generation for event in lost if isinstance(event, UnknownMember) and (event.generation or 0) > 0}
-        # Asked for a later generation than the last that is known, it was in the group meanwhile.
-        return () if asked and self._returns.generation_of(process) not in asked else tuple(lost[:2])
 
     def _came(self, member: str, each: Rebalance, place: int) -> list[Cause | Doubt]:
         known = self._returns.why(member, each, place)
@@ -245,7 +201,7 @@ class _Court:
         member = each.trigger_members[0] if each.trigger_members else ""
         members = (member,) if member else ()
         own = self._own_lines(each, before, member)
-        if "need to revoke" in said or any(isinstance(event, SecondRound) for event in own):
+        if any(word in said for word in _GAVE_UP) or any(isinstance(event, SecondRound) for event in own):
             return self._second_round(each, before)
         if (
             (load := self._just_loaded(each, before)) is not None
@@ -254,10 +210,10 @@ class _Court:
         ):
             return _after_load(load, members, each)
         resubscribed = tuple(event for event in own if isinstance(event, Subscribed | Resubscribed))
-        if "subscription has changed" in said or resubscribed:
+        if any(word in said for word in _OTHER_TOPICS) or resubscribed:
             return self._topics.resubscribed(each, before, members, resubscribed)
         changed = next((event for event in own if isinstance(event, MetadataChanged)), None)
-        if changed is not None or "metadata has changed" in said:
+        if changed is not None or any(word in said for word in _MORE_PARTITIONS):
             return self._topics.changed(each, before, changed)
         lost = tuple(event for event in own if isinstance(event, UnknownMember | SessionOver))
         if "UNKNOWN_MEMBER" in said or lost:
@@ -265,7 +221,9 @@ class _Court:
         if grown := self._topics.created(each, before):
             return self._topics.changed(each, before, None, grown)
         who = f"the log of {client_of(member)}" if member else "the clients' logs"
-        return Doubt((UNCHANGED, "subscription_changed", "partitions_added"), members, each.events[:1], who)
+        may = (UNCHANGED, "subscription_changed", "partitions_added", "topic_matched_pattern")
+        # Of a client that gives no reasons, the broker prints the second round of a cooperative rebalance likewise.
+        return Doubt(may if said else (*may, SECOND), members, each.events[:1], who)
 
     def _own_lines(self, each: Rebalance, before: Rebalance | None, member: str) -> list[Event]:
         since = before.over if before else each.at - 30
@@ -285,7 +243,7 @@ class _Court:
         return bool(member) and event.client == client_of(member)
 
     def _just_loaded(self, each: Rebalance, before: Rebalance | None) -> Load | None:
-        since = max(before.over if before else float("-inf"), each.at - _AFTER_LOAD_S)
+        since = max(before.over if before else float("-inf"), each.at - AFTER_LOAD_S)
         return next((load for load in reversed(self._setting.loads) if since < load.at <= each.at), None)
 
     def _second_round(self, each: Rebalance, before: Rebalance | None) -> Cause:
@@ -294,11 +252,11 @@ class _Court:
         known = before.members if before is not None and is_known else ()
         return Cause(SECOND, known, each.events[:2])
 
-    def _epoch(self, each: Rebalance, before: Rebalance | None) -> _Found:
+    def _epoch(self, each: Rebalance, before: Rebalance | None) -> Found:
         """What else raised an epoch: a subscription, or topics, of which the epoch holds a hash."""
         changed, self._hash = self._hash != "" and each.reason != self._hash, each.reason or self._hash
         new = {note.member for note in each.notes if isinstance(note, EpochJoined | Replaced)}
-        found: _Found = [
+        found: Found = [
             (note.at, Cause("subscription_changed", (note.member,), (note,)))
             for note in each.notes
             if isinstance(note, SubscriptionUpdated) and note.member not in new
@@ -319,7 +277,7 @@ class _Court:
         if any(isinstance(note, SecondRound) for note in notes):
             # A member gives up partitions without a round of its own where the group's others speak the new protocol.
             return [] if _joined_again(before) else [self._second_round(each, before)]
-        since = before.over if before else each.at - _AFTER_LOAD_S
+        since = before.over if before else each.at - AFTER_LOAD_S
         gone = tuple(event for event in self._gone.between(since, each.at) if "coordinator unavailable" in event.why)
         loading = tuple(note for note in notes if isinstance(note, Loading))
         elsewhere = tuple(note for note in notes if isinstance(note, NotCoordinator))

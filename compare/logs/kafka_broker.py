@@ -122,6 +122,11 @@ _COORDINATOR = table(
         "Static Member with unknown member id joins group {*group} in {} state. Created a new member id {member} for"
         " this member and add to the group",
     ),
+    (
+        Added,
+        "Static member with groupInstanceId={*instance} and unknown member id joins group {*group} in {} state. Created"
+        " a new member id {member} for this member and added to the group",
+    ),
     (Added, "Adding new static member {*instance} to group {*group} with member id {member}"),
     (
         Added,

@@ -201,7 +201,15 @@ _FRANZ: Mapping[str, type[OfClient]] = {
 }
 """franz-go's messages; their parts are keys."""
 
+_FRANZ_REJOIN = "forced rejoin quitting heartbeat loop; why: "
+_FRANZ_REJOINS = {
+    "after revoking what we lost": SecondRound,
+    "rejoining because there are more topics to consume": Resubscribed,
+}
+"""Why a member of franz-go joins again by itself; the line names no group."""
+
 _FRANZ_LINE = re.compile(r"([^;]{4,90}); (.*)$")
+_NEXT_KEY = re.compile(r", (?=[a-z_]{2,30}: )")
 _FRANZ_OTHERS = ("heartbeat", "join group failed", "sync", "forced rejoin", "beginning", "fetch offsets", "calling on")
 _SARAMA_LINE = re.compile(r"(?:client/coordinator |consumergroup/|consumer/broker/|loop check partition number )")
 
@@ -326,13 +334,17 @@ def of_go(message: str, fields: Mapping[str, object], place: Place) -> Read | No
     logfmt), or of sarama, whose lines name no join and no member."""
     if _SARAMA_LINE.search(message[:120]):
         return "sarama", None
+    if message.startswith(_FRANZ_REJOIN):
+        why = message.removeprefix(_FRANZ_REJOIN)
+        of_itself = next((event for begin, event in _FRANZ_REJOINS.items() if why.startswith(begin)), None)
+        return "franz-go", of_itself(place=place) if of_itself else None
     text, keys = message, {name: str(value) for name, value in fields.items()}
     if not keys:
         line = _FRANZ_LINE.match(message)
         if line is None:
             return None
         text = line.group(1)
-        keys = dict(pair.partition(": ")[::2] for pair in line.group(2).split(", ") if ": " in pair)
+        keys = dict(pair.partition(": ")[::2] for pair in _NEXT_KEY.split(line.group(2)))  # the last of a name counts
     if "group" not in keys or not (text in _FRANZ or text.startswith(_FRANZ_OTHERS)):
         return None
     event: type[OfClient] | None = _FRANZ.get(text)

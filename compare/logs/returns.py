@@ -17,7 +17,7 @@ from compare.logs.client_events import (
     ToldToRejoin,
     UnknownMember,
 )
-from compare.logs.departures import Absent
+from compare.logs.departures import NO_POLL_TIMER, Absent
 from compare.logs.events import Event
 from compare.logs.identity import Process, Processes, client_of, has_client_name
 from compare.logs.model import Departure, Ordered, Rebalance
@@ -203,7 +203,9 @@ class Returns:
         start stands in a part of the log that is missing."""
         back = _BACK.get(known.how)
         if back is None:
-            may = (AFTER_POLL, AFTER_FENCING) if known.how == LOST else (JOINED, AFTER_POLL)
+            may: tuple[str, ...] = (AFTER_POLL, AFTER_FENCING) if known.how == LOST else (JOINED, AFTER_POLL)
+            if known.how == LOST and self._processes.library(process) in NO_POLL_TIMER:
+                may = (AFTER_FENCING,)
             return Return(may, known, would_decide="the broker's log" if known.how == LOST else self._who(member))
         own = self._signs[process].between(known.at - _NOTICED_S, each.over) if process in self._signs else []
         if back == AFTER_FENCING and all(isinstance(event, Joining) for event in own):

@@ -76,7 +76,9 @@ def _made(cluster: Sequence[Departure], number: int | None, beside: Draft | None
     at = cluster[0].at
     protocol = beside is not None and beside.consumer_protocol
     lines = [event for each in cluster for event in each.events]
-    return Draft(number, consumer_protocol=protocol, begun=at, first=at, trigger="other", events=lines)
+    return Draft(
+        number, consumer_protocol=protocol, begun=at, ready=cluster[-1].at, first=at, trigger="other", events=lines
+    )
 
 
 def _room(before: Draft | None, after: Draft | None) -> float:
