@@ -18,6 +18,7 @@ from compare.logs.client_events import (
     Joined,
     Loading,
     MetadataChanged,
+    Moved,
     NotCoordinator,
     OfClient,
     Resubscribed,
@@ -27,14 +28,17 @@ from compare.logs.client_events import (
     UnknownMember,
 )
 from compare.logs.coordinators import Load
+from compare.logs.epochs import Epochs, Join
 from compare.logs.events import Event
 from compare.logs.identity import Process, Processes, client_of
+from compare.logs.lines import joined
 from compare.logs.model import Cause, Departure, Doubt, Ordered, Rebalance
-from compare.logs.returns import AFTER_FENCING, AFTER_POLL, JOINED, LOST, NEW_ID, Returns
-from compare.logs.topics import Topics
+from compare.logs.returns import AFTER_FENCING, AFTER_POLL, JOINED, LOST, NEW_ID, STATES, Returns
+from compare.logs.topics import DELETED, Topics
 from compare.logs.vanished import AFTER_LOAD_S, NOTICED_S, Found, Missing
 
 _ONE_JOIN_S = 3.0
+_AT_ONCE_S = 1.0
 
 _CLIENT_REASON = re.compile(r"; client reason: (.*)$")
 _GAVE_UP = ("need to revoke", "after revoking what we lost")
@@ -86,6 +90,7 @@ _ANY = (
     "subscription_changed",
     "topic_matched_pattern",
     "partitions_added",
+    DELETED,
     "coordinator_moved",
     "coordinator_restart",
 )
@@ -101,6 +106,8 @@ class _Court:
         self._gone = Ordered(event for event in events if isinstance(event, CoordinatorGone))
         self._missing = Missing(events, self._lines, setting.processes, self._returns)
         self._topics = Topics(events, setting.created)
+        self._stale = Ordered(event for event in events if isinstance(event, Moved) and event.before == "STALE")
+        self._epochs = Epochs(events, setting.processes)
         self._hash = ""
 
     def _telling(self, events: Sequence[Event]) -> Iterator[Event]:
@@ -124,16 +131,21 @@ class _Court:
             *((departure.at, departure) for departure in gone),
             *((at, member) for member, at in each.joined.items()),
         ]
+        joins = self._epochs.raised_by(each.generation) if _is_dated_by_clients(each) else ()
         for at, moved in sorted(moves, key=lambda move: move[0]):
             if isinstance(moved, Departure):
-                found.append((at, self._left(moved)))
+                left = self._left(moved)
+                found.append((at, _in_doubt(left) if joins else left))
                 self._returns.absent.add(moved)
             else:
                 came = self._came(moved, each, place)
-                unsure = dense and each.consumer_protocol and not each.at_broker
-                if unsure or self._returns.may_have_come_before(moved, each):
+                if _is_dated_by_clients(each) and self._epochs.knows(moved):
+                    is_it = [join.member for join in joins] == [moved]
+                    came = came if is_it else [] if joins else [_in_doubt(one) for one in came]
+                elif (dense and _is_dated_by_clients(each)) or self._returns.may_have_come_before(moved, each):
                     came = [_in_doubt(one) for one in came]
                 found += [(at, one) for one in came]
+        found += [(each.at, one) for one in self._raised(joins, each)]
         if each.trigger == "rejoin":
             found.append((each.at, self._rejoined(each, before)))
         elif each.consumer_protocol and each.at_broker:
@@ -146,6 +158,20 @@ class _Court:
         ordered = [one for _, one in sorted(found, key=lambda known: known[0])]
         causes, doubts = _together(ordered)
         return replace(each, causes=causes, doubts=doubts)
+
+    def _raised(self, joins: Sequence[Join], each: Rebalance) -> list[Cause | Doubt]:
+        """Of a client's epoch: the join that raised it, or one of several."""
+        causes = tuple(dict.fromkeys(STATES.get(join.before, JOINED) for join in joins))
+        if not joins or (len(joins) == 1 and joins[0].member in each.joined):
+            return []
+        if len(joins) == 1 and causes != (AFTER_POLL,):
+            return [Cause(causes[0], (joins[0].member,), each.events[:2])]
+        if len(causes) > 1 or causes == (AFTER_POLL,):  # one that stood still is late with its polls, too
+            causes = tuple(dict.fromkeys((*causes, AFTER_FENCING)))
+            return [Doubt(causes, tuple(join.member for join in joins), each.events[:2], "the broker's log")]
+        processes = [self._processes.of_member.get(join.member) for join in joins]
+        names = [process[1] if process else join.member for process, join in zip(processes, joins, strict=True)]
+        return [Cause(causes[0], (), each.events[:2], f"of one of {joined(names)}")]
 
     def _would_decide(self, each: Rebalance) -> str:
         return "the logs of the clients" if each.at_broker else "the broker's log, or those of the other members"
@@ -178,7 +204,8 @@ class _Court:
         if departure.how != "poll" or departure.process is None or by_broker:
             return departure
         near = self._lines.between(departure.at - NOTICED_S, departure.at + NOTICED_S)
-        lost = [event for event in near if isinstance(event, UnknownMember | SessionOver)]
+        lost: list[OfClient] = [event for event in near if isinstance(event, UnknownMember | SessionOver)]
+        lost += self._stale.between(departure.at, departure.at + _AT_ONCE_S)  # its timer ran out while it stood still
         has_lost = any(self._processes.of(event) == departure.process for event in lost)
         return replace(departure, how=LOST) if has_lost else departure
 
@@ -221,7 +248,7 @@ class _Court:
         if grown := self._topics.created(each, before):
             return self._topics.changed(each, before, None, grown)
         who = f"the log of {client_of(member)}" if member else "the clients' logs"
-        may = (UNCHANGED, "subscription_changed", "partitions_added", "topic_matched_pattern")
+        may = (UNCHANGED, "subscription_changed", "partitions_added", "topic_matched_pattern", DELETED)
         # Of a client that gives no reasons, the broker prints the second round of a cooperative rebalance likewise.
         return Doubt(may if said else (*may, SECOND), members, each.events[:1], who)
 
@@ -263,7 +290,8 @@ class _Court:
         ]
         moved = [note for note in each.notes if note.stream.role == "broker"]
         if changed and not moved and not each.departures:
-            found.append((each.at, self._topics.changed(each, before, None)))
+            no_topics = Cause(DELETED, (), each.events[:2])  # a hash of none of those that they subscribe to
+            found.append((each.at, no_topics if each.reason == "0" else self._topics.changed(each, before, None)))
         return found
 
     def _from_clients(self, each: Rebalance, before: Rebalance | None) -> list[Cause | Doubt]:
@@ -303,6 +331,11 @@ def _joined_again(rebalance: Rebalance | None) -> bool:
     protocol into a group of the consumer protocol."""
     joins = Counter(event.member for event in (rebalance.events if rebalance else ()) if isinstance(event, Joined))
     return any(count > 1 for member, count in joins.items() if member)
+
+
+def _is_dated_by_clients(each: Rebalance) -> bool:
+    """Whether it is an epoch of the consumer protocol of which no broker's line tells."""
+    return each.consumer_protocol and not each.at_broker
 
 
 def _in_doubt(one: Cause | Doubt) -> Cause | Doubt:

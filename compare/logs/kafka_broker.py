@@ -124,6 +124,11 @@ _COORDINATOR = table(
     ),
     (
         Added,
+        "Dynamic member with unknown member id joins group {*group} in state {}. Created a new member id {member} and"
+        " added the member to the group",
+    ),
+    (
+        Added,
         "Static member with groupInstanceId={*instance} and unknown member id joins group {*group} in {} state. Created"
         " a new member id {member} for this member and added to the group",
     ),

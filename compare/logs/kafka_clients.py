@@ -33,6 +33,7 @@ from compare.logs.client_events import (
     SharedOut,
     Subscribed,
     Synced,
+    Threw,
     ToldToRejoin,
     Twin,
     Unanswered,
@@ -217,11 +218,15 @@ _KAFKAJS = {
     "[ConsumerGroup] Consumer has joined the group": Joined,
     "[Consumer] Starting": ClientStarted,
     "[Consumer] Stopped": Leaves,
+    "[Consumer] Restarting": Asked,
+    "[Connection] Response LeaveGroup(": Unanswered,
     "[Runner] The group is rebalancing, re-joining": ToldToRejoin,
     "[Runner] The coordinator is not aware of this member": UnknownMember,
     "[ConsumerGroup] The coordinator is not aware of this member": UnknownMember,
 }
 """Messages of kafkajs; their parts are fields of the JSON line."""
+
+_CRASH = "[Consumer] Crash: "
 
 Read = tuple[str, Event | None]
 """The library, and what the line tells, None where it is not used."""
@@ -322,6 +327,14 @@ def of_kafkajs(message: str, fields: Mapping[str, object], place: Place) -> Read
     if fields.get("logger") != "kafkajs":
         return None
     event = next((event for begin, event in _KAFKAJS.items() if message.startswith(begin)), None)
+    if message.startswith(_CRASH):
+        return "kafkajs", Threw(place=place, exception=message.removeprefix(_CRASH).partition(":")[0])
+    before = place.stream.events[-1] if place.stream.events else None
+    if event in {Leaves, ClientStarted} and isinstance(before, Threw | Asked | UnknownMember):
+        # After a crash, or without a place, it stops whether it can leave or not; after a crash it starts by itself.
+        return "kafkajs", None
+    if event is Unanswered:
+        event = UnknownMember if "not aware of this member" in str(fields.get("error", "")) else None
     named = {"group": "groupId", "member": "memberId", "client": "clientId"}
     parts = {part: value for part, name in named.items() if isinstance(value := fields.get(name), str) and value}
     if event is ToldToRejoin and "not the correct coordinator" in str(fields.get("error", "")):

@@ -11,6 +11,7 @@ from pathlib import PurePath
 from compare.formatting import many
 from compare.logs.broker_events import BrokerStarted, Coordinates, OtherKind
 from compare.logs.client_events import (
+    Assigned,
     ClientBooted,
     ClientStarted,
     Epoch,
@@ -50,6 +51,7 @@ KEYS = (
     b"consumer/broker/",
     b"client/coordinator",
     b"Exception",
+    b"\tAssigned partitions: ",
     b"_MAX_POLL_EXCEEDED",
     b"doRebalance, ",
     b" route info changed, old[",
@@ -73,10 +75,11 @@ _QUIET = {
 
 _START_TIME = re.compile(r"Kafka startTimeMs: (1\d{12})$")
 _SETTING = re.compile(r"(max\.poll\.interval\.ms|session\.timeout\.ms|metadata\.max\.age\.ms) = (\d{1,9})$")
+_ASSIGNED = "Assigned partitions: "
 _THREW = re.compile(r"(?:Caused by: )?([a-z_$][\w$]*(?:\.[\w$]+){1,12}(?:Exception|Error))(?::|$)")
 _SOMEBODYS = re.compile(r"\[(?:Consumer|ShareConsumer) (?:instanceId|clientId)=|\[GroupCoordinator |\[thrd:main\]: ")
 """What a client's or a broker's message about a group begins with, or a thread of librdkafka's."""
-_ALONE = (Setting, Threw, ClientBooted, PolledAgain)
+_ALONE = (Assigned, Setting, Threw, ClientBooted, PolledAgain)
 """Lines that others print, too."""
 _KAFKA_LOGGERS = ("org.apache.kafka.", "o.a.k", "kafka.", "state.change")
 _CLASSES = frozenset(
@@ -274,6 +277,8 @@ def _meaning(shape: Unwrapped, message: str, line: str, place: Place) -> Event |
         stream.quoted += 1
     if not logger and (match := _SETTING.match(message)):
         return Setting(place=place, name=match.group(1), value=int(match.group(2)))
+    if not logger and shape.clock == "none" and message.startswith(_ASSIGNED):
+        return Assigned(place=place, partitions=message.removeprefix(_ASSIGNED).strip())
     if not logger and shape.clock == "none" and (match := _THREW.match(message)):
         return Threw(place=place, exception=match.group(1))
     if trouble := shape.fields.get("error.type") or str(shape.fields.get("stack_trace", "")).partition(":")[0]:

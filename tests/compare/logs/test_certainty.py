@@ -15,9 +15,9 @@ from tests.compare.logs.judging import INCIDENTS, SIDES, files_of, judge, judged
 from tests.compare.logs.scoring import Found, report
 from tests.rows import rows
 
-LEAST = {"all_files": 0.98, "brokers_only": 0.99, "clients_only": 0.88}
-"""Of the knowable causes. Without `debug` librdkafka's lines alone date no rebalance, and a client of the consumer
-protocol does not say which of two epochs it raised."""
+LEAST = {"all_files": 0.98, "brokers_only": 0.99, "clients_only": 0.91}
+"""Of the knowable causes. 14 of the 15 that are missed with clients only are librdkafka's without `debug`, whose lines
+name no group and date no rebalance."""
 
 
 def group_of(name: str, side: str = "all_files") -> Found:
