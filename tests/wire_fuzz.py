@@ -37,6 +37,7 @@ from tests.kafka_coordinator.wire.frames_made import VERSIONS, any_entity, any_r
 from tests.rocketmq_selfbalance.grpc import frames_made
 from tests.wire_connections import Wire
 
+LONG_MS: Final = 20.0
 PER_WORLD: Final = 10_000
 """Frames until everything begins anew, so that what earlier ones have made does not count for later ones."""
 
@@ -256,6 +257,13 @@ PREFACES: Final = {"proxy": frames_made.PREFACE}
 """What a connection begins with."""
 
 
+def taken(wire: Wire, sent: bytes) -> float:
+    """Milliseconds of processor time until the frame is handled."""
+    began = process_time()
+    wire.put(sent)
+    return (process_time() - began) * 1000
+
+
 async def fuzzed(server: str, seed: int, frames: int) -> dict[str, object]:
     """What came of it."""
     random = Random(f"{server} {seed}")
@@ -266,9 +274,10 @@ async def fuzzed(server: str, seed: int, frames: int) -> dict[str, object]:
         wire = begun(world, server, name)
         for _ in range(min(PER_WORLD, frames - first)):
             sent = made(random)
-            began = process_time()
-            wire.put(sent)
-            slowest = max(slowest, ((process_time() - began) * 1000, sent))
+            took = taken(wire, sent)
+            if took > LONG_MS:  # a pause of the machine or of the garbage collector does not come twice
+                took = min(took, taken(Wire(world, name), sent))
+            slowest = max(slowest, (took, sent))
             refused += wire.transport.closed
             if wire.transport.closed or wire.transport.written == [] or random.random() < 0.1:
                 wire.close()  # as a client that was refused, or that left in the middle of a frame or of a request

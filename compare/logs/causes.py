@@ -18,9 +18,9 @@ from compare.logs.client_events import (
     Joined,
     Loading,
     MetadataChanged,
+    Moved,
     NotCoordinator,
     OfClient,
-    PollTimeout,
     Resubscribed,
     SecondRound,
     SessionOver,
@@ -28,19 +28,23 @@ from compare.logs.client_events import (
     UnknownMember,
 )
 from compare.logs.coordinators import Load
+from compare.logs.epochs import Epochs, Join
 from compare.logs.events import Event
 from compare.logs.identity import Process, Processes, client_of
+from compare.logs.lines import joined
 from compare.logs.model import Cause, Departure, Doubt, Ordered, Rebalance
-from compare.logs.returns import AFTER_FENCING, AFTER_POLL, JOINED, LOST, NEW_ID, Returns
-from compare.logs.topics import Topics
-
-_AFTER_LOAD_S = 120.0
-"""A rejoin so soon after the coordinator was loaded comes from its restart."""
+from compare.logs.returns import AFTER_FENCING, AFTER_POLL, JOINED, LOST, NEW_ID, STATES, Returns
+from compare.logs.topics import DELETED, Topics
+from compare.logs.vanished import AFTER_LOAD_S, NOTICED_S, Found, Missing
 
 _ONE_JOIN_S = 3.0
-_NOTICED_S = 5.0
+_AT_ONCE_S = 1.0
 
 _CLIENT_REASON = re.compile(r"; client reason: (.*)$")
+_GAVE_UP = ("need to revoke", "after revoking what we lost")
+_OTHER_TOPICS = ("subscription has changed", "there are more topics to consume")
+_MORE_PARTITIONS = ("metadata has changed", "some topics have new partitions")
+"""Reasons of Java's clients, and of franz-go."""
 SECOND = "second_round_of_cooperative_rebalance"
 UNCHANGED = "member_rejoined_without_change"
 _HOW = {
@@ -72,8 +76,6 @@ def with_causes(rebalances: Sequence[Rebalance], events: Sequence[Event], settin
     return found
 
 
-_Found = list[tuple[float, Cause | Doubt]]
-
 _ANY = (
     JOINED,
     "member_left",
@@ -82,8 +84,15 @@ _ANY = (
     AFTER_POLL,
     AFTER_FENCING,
     NEW_ID,
+    "rebalance_timeout",
+    SECOND,
+    UNCHANGED,
+    "subscription_changed",
+    "topic_matched_pattern",
     "partitions_added",
+    DELETED,
     "coordinator_moved",
+    "coordinator_restart",
 )
 """What it may be where nothing tells."""
 
@@ -95,8 +104,10 @@ class _Court:
         self._returns = Returns(events, setting.processes)
         self._lines = Ordered(self._telling(events))
         self._gone = Ordered(event for event in events if isinstance(event, CoordinatorGone))
-        self._slow = Ordered(event for event in events if isinstance(event, PollTimeout))
+        self._missing = Missing(events, self._lines, setting.processes, self._returns)
         self._topics = Topics(events, setting.created)
+        self._stale = Ordered(event for event in events if isinstance(event, Moved) and event.before == "STALE")
+        self._epochs = Epochs(events, setting.processes)
         self._hash = ""
 
     def _telling(self, events: Sequence[Event]) -> Iterator[Event]:
@@ -114,22 +125,27 @@ class _Court:
     def judged(self, each: Rebalance, before: Rebalance | None, place: int, dense: bool) -> Rebalance:
         """The rebalance with its causes and doubts; ``dense``: others begin within the time that a join takes."""
         self._returns.begin(each)
-        found = self._vanished(each, before)
+        found = self._missing.found(each, before)
         gone = [self._witnessed(departure) for departure in each.departures if self._was_in(departure, before, place)]
         moves: list[tuple[float, Departure | str]] = [
             *((departure.at, departure) for departure in gone),
             *((at, member) for member, at in each.joined.items()),
         ]
+        joins = self._epochs.raised_by(each.generation) if _is_dated_by_clients(each) else ()
         for at, moved in sorted(moves, key=lambda move: move[0]):
             if isinstance(moved, Departure):
-                found.append((at, self._left(moved)))
+                left = self._left(moved)
+                found.append((at, _in_doubt(left) if joins else left))
                 self._returns.absent.add(moved)
             else:
                 came = self._came(moved, each, place)
-                unsure = dense and each.consumer_protocol and not each.at_broker
-                if unsure or self._returns.may_have_come_before(moved, each):
+                if _is_dated_by_clients(each) and self._epochs.knows(moved):
+                    is_it = [join.member for join in joins] == [moved]
+                    came = came if is_it else [] if joins else [_in_doubt(one) for one in came]
+                elif (dense and _is_dated_by_clients(each)) or self._returns.may_have_come_before(moved, each):
                     came = [_in_doubt(one) for one in came]
                 found += [(at, one) for one in came]
+        found += [(each.at, one) for one in self._raised(joins, each)]
         if each.trigger == "rejoin":
             found.append((each.at, self._rejoined(each, before)))
         elif each.consumer_protocol and each.at_broker:
@@ -142,6 +158,20 @@ class _Court:
         ordered = [one for _, one in sorted(found, key=lambda known: known[0])]
         causes, doubts = _together(ordered)
         return replace(each, causes=causes, doubts=doubts)
+
+    def _raised(self, joins: Sequence[Join], each: Rebalance) -> list[Cause | Doubt]:
+        """Of a client's epoch: the join that raised it, or one of several."""
+        causes = tuple(dict.fromkeys(STATES.get(join.before, JOINED) for join in joins))
+        if not joins or (len(joins) == 1 and joins[0].member in each.joined):
+            return []
+        if len(joins) == 1 and causes != (AFTER_POLL,):
+            return [Cause(causes[0], (joins[0].member,), each.events[:2])]
+        if len(causes) > 1 or causes == (AFTER_POLL,):  # one that stood still is late with its polls, too
+            causes = tuple(dict.fromkeys((*causes, AFTER_FENCING)))
+            return [Doubt(causes, tuple(join.member for join in joins), each.events[:2], "the broker's log")]
+        processes = [self._processes.of_member.get(join.member) for join in joins]
+        names = [process[1] if process else join.member for process, join in zip(processes, joins, strict=True)]
+        return [Cause(causes[0], (), each.events[:2], f"of one of {joined(names)}")]
 
     def _would_decide(self, each: Rebalance) -> str:
         return "the logs of the clients" if each.at_broker else "the broker's log, or those of the other members"
@@ -173,58 +203,11 @@ class _Court:
         by_broker = any(event.stream.role == "broker" for event in departure.events)
         if departure.how != "poll" or departure.process is None or by_broker:
             return departure
-        near = self._lines.between(departure.at - _NOTICED_S, departure.at + _NOTICED_S)
-        lost = [event for event in near if isinstance(event, UnknownMember | SessionOver)]
+        near = self._lines.between(departure.at - NOTICED_S, departure.at + NOTICED_S)
+        lost: list[OfClient] = [event for event in near if isinstance(event, UnknownMember | SessionOver)]
+        lost += self._stale.between(departure.at, departure.at + _AT_ONCE_S)  # its timer ran out while it stood still
         has_lost = any(self._processes.of(event) == departure.process for event in lost)
         return replace(departure, how=LOST) if has_lost else departure
-
-    def _vanished(self, each: Rebalance, before: Rebalance | None) -> _Found:
-        """Without the broker's log: who is no more among the members, though nobody said so."""
-        if each.at_broker or before is None:
-            return []
-        told = {departure.member for departure in each.departures}
-        back = {self._processes.of_member.get(name) for name in each.joined}
-        named = {client_of(name) for name in each.joined}
-        missing = [
-            name
-            for name in list(self._returns.present)
-            if name not in each.seen and name not in told and name not in (each.listed or ())
-        ]
-        found: _Found = []
-        for name in missing:
-            process = self._processes.of_member.get(name)
-            if (process is not None and process in back) or client_of(name) in named:
-                continue  # it is in this rebalance under another id
-            lost = self._lost_place(name, each)
-            # A session may go on at another broker, so that only a refusal tells that it is over.
-            refused = [event.at for event in lost if isinstance(event, UnknownMember)]
-            is_next = self._returns.follows or (each.generation is None and min(refused, default=0.0) > each.over)
-            if refused and each.seen and is_next and not self._was_slow(lost[0]):
-                self._returns.vanished(Departure(name, each.at, "session", lost, process))
-                found.append((each.at, Cause("session_timeout", (name,), lost)))
-            elif lost or (each.listed is not None and before.after is not None and name in before.after):
-                self._returns.vanished(Departure(name, each.at, LOST if lost else "unknown", lost, process))
-                known = ("session_timeout", "rebalance_timeout") if lost else ("session_timeout", "member_left")
-                may = known if process is not None else (*known, "poll_interval_exceeded")
-                found.append((each.at, Doubt(may, (name,), each.events[:2], "the broker's log")))
-        return found
-
-    def _was_slow(self, lost: OfClient) -> bool:
-        """Whether the client says that it polled too late, too: the group may have gone on without it."""
-        near = self._slow.between(lost.at - _NOTICED_S, lost.at + _NOTICED_S)
-        return any(self._processes.of(event) == self._processes.of(lost) for event in near)
-
-    def _lost_place(self, member: str, each: Rebalance) -> tuple[OfClient, ...]:
-        """Lines in which the member's process says that it lost its place, after it was in the group."""
-        process = self._processes.of_member.get(member)
-        if process is None:
-            return ()
-        own = self._lines.between(self._returns.present[member], each.over + _AFTER_LOAD_S)
-        lost = [event for event in own if isinstance(event, UnknownMember | SessionOver)]
-        lost = [event for event in lost if self._processes.of(event) == process]
-        asked = {event.generation for event in lost if isinstance(event, UnknownMember) and (event.generation or 0) > 0}
-        # Asked for a later generation than the last that is known, it was in the group meanwhile.
-        return () if asked and self._returns.generation_of(process) not in asked else tuple(lost[:2])
 
     def _came(self, member: str, each: Rebalance, place: int) -> list[Cause | Doubt]:
         known = self._returns.why(member, each, place)
@@ -245,7 +228,7 @@ class _Court:
         member = each.trigger_members[0] if each.trigger_members else ""
         members = (member,) if member else ()
         own = self._own_lines(each, before, member)
-        if "need to revoke" in said or any(isinstance(event, SecondRound) for event in own):
+        if any(word in said for word in _GAVE_UP) or any(isinstance(event, SecondRound) for event in own):
             return self._second_round(each, before)
         if (
             (load := self._just_loaded(each, before)) is not None
@@ -254,10 +237,10 @@ class _Court:
         ):
             return _after_load(load, members, each)
         resubscribed = tuple(event for event in own if isinstance(event, Subscribed | Resubscribed))
-        if "subscription has changed" in said or resubscribed:
+        if any(word in said for word in _OTHER_TOPICS) or resubscribed:
             return self._topics.resubscribed(each, before, members, resubscribed)
         changed = next((event for event in own if isinstance(event, MetadataChanged)), None)
-        if changed is not None or "metadata has changed" in said:
+        if changed is not None or any(word in said for word in _MORE_PARTITIONS):
             return self._topics.changed(each, before, changed)
         lost = tuple(event for event in own if isinstance(event, UnknownMember | SessionOver))
         if "UNKNOWN_MEMBER" in said or lost:
@@ -265,7 +248,9 @@ class _Court:
         if grown := self._topics.created(each, before):
             return self._topics.changed(each, before, None, grown)
         who = f"the log of {client_of(member)}" if member else "the clients' logs"
-        return Doubt((UNCHANGED, "subscription_changed", "partitions_added"), members, each.events[:1], who)
+        may = (UNCHANGED, "subscription_changed", "partitions_added", "topic_matched_pattern", DELETED)
+        # Of a client that gives no reasons, the broker prints the second round of a cooperative rebalance likewise.
+        return Doubt(may if said else (*may, SECOND), members, each.events[:1], who)
 
     def _own_lines(self, each: Rebalance, before: Rebalance | None, member: str) -> list[Event]:
         since = before.over if before else each.at - 30
@@ -285,7 +270,7 @@ class _Court:
         return bool(member) and event.client == client_of(member)
 
     def _just_loaded(self, each: Rebalance, before: Rebalance | None) -> Load | None:
-        since = max(before.over if before else float("-inf"), each.at - _AFTER_LOAD_S)
+        since = max(before.over if before else float("-inf"), each.at - AFTER_LOAD_S)
         return next((load for load in reversed(self._setting.loads) if since < load.at <= each.at), None)
 
     def _second_round(self, each: Rebalance, before: Rebalance | None) -> Cause:
@@ -294,18 +279,19 @@ class _Court:
         known = before.members if before is not None and is_known else ()
         return Cause(SECOND, known, each.events[:2])
 
-    def _epoch(self, each: Rebalance, before: Rebalance | None) -> _Found:
+    def _epoch(self, each: Rebalance, before: Rebalance | None) -> Found:
         """What else raised an epoch: a subscription, or topics, of which the epoch holds a hash."""
         changed, self._hash = self._hash != "" and each.reason != self._hash, each.reason or self._hash
         new = {note.member for note in each.notes if isinstance(note, EpochJoined | Replaced)}
-        found: _Found = [
+        found: Found = [
             (note.at, Cause("subscription_changed", (note.member,), (note,)))
             for note in each.notes
             if isinstance(note, SubscriptionUpdated) and note.member not in new
         ]
         moved = [note for note in each.notes if note.stream.role == "broker"]
         if changed and not moved and not each.departures:
-            found.append((each.at, self._topics.changed(each, before, None)))
+            no_topics = Cause(DELETED, (), each.events[:2])  # a hash of none of those that they subscribe to
+            found.append((each.at, no_topics if each.reason == "0" else self._topics.changed(each, before, None)))
         return found
 
     def _from_clients(self, each: Rebalance, before: Rebalance | None) -> list[Cause | Doubt]:
@@ -319,7 +305,7 @@ class _Court:
         if any(isinstance(note, SecondRound) for note in notes):
             # A member gives up partitions without a round of its own where the group's others speak the new protocol.
             return [] if _joined_again(before) else [self._second_round(each, before)]
-        since = before.over if before else each.at - _AFTER_LOAD_S
+        since = before.over if before else each.at - AFTER_LOAD_S
         gone = tuple(event for event in self._gone.between(since, each.at) if "coordinator unavailable" in event.why)
         loading = tuple(note for note in notes if isinstance(note, Loading))
         elsewhere = tuple(note for note in notes if isinstance(note, NotCoordinator))
@@ -345,6 +331,11 @@ def _joined_again(rebalance: Rebalance | None) -> bool:
     protocol into a group of the consumer protocol."""
     joins = Counter(event.member for event in (rebalance.events if rebalance else ()) if isinstance(event, Joined))
     return any(count > 1 for member, count in joins.items() if member)
+
+
+def _is_dated_by_clients(each: Rebalance) -> bool:
+    """Whether it is an epoch of the consumer protocol of which no broker's line tells."""
+    return each.consumer_protocol and not each.at_broker
 
 
 def _in_doubt(one: Cause | Doubt) -> Cause | Doubt:

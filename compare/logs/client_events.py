@@ -158,6 +158,11 @@ class Partitions(OfClient):
 
 
 @record
+class Assigned(Partitions):
+    """Those of a member of the consumer protocol in the epoch that it has just heard of."""
+
+
+@record
 class Given(Partitions):
     """It was given them."""
 

@@ -31,7 +31,7 @@ from compare.logs.client_events import (
     Subscribed,
     ToldToRejoin,
 )
-from compare.logs.events import Event, Stream
+from compare.logs.events import Event, Place, Stream
 from compare.logs.identity import client_of
 from compare.logs.rocketmq_lines import EAST_8, ChannelClosed, Connected, Result, Unregistered
 
@@ -64,6 +64,10 @@ _MOST_HINTS = 200
 _AT_ONCE = frozenset({"generation", "joins", "left", "new"})
 """Kinds of marks that both sides log within a second."""
 
+_SAME_S = 0.01
+_NEXT_S = 1e-5
+"""Between lines of one file that show the same time."""
+
 _LEAST_SKEW_S = 1.5
 _AGREE_S = 1.0
 
@@ -79,9 +83,22 @@ def bring_together(streams: Sequence[Stream]) -> None:
         for event in stream.events:
             time = _time(event, stream.offset)
             event.place.at = None if time is None else time - stream.ahead
+        _apart(stream)
     for stream in streams:
         if any(event.place.at is None and not isinstance(event, Setting) for event in stream.events):
             _from_order(stream, streams)
+
+
+def _apart(stream: Stream) -> None:
+    """Lines of one file with the same time follow each other as they stand there, however times are rounded."""
+    last: Place | None = None
+    for event in stream.events:
+        place = event.place
+        if place.at is None:
+            continue
+        if last is not None and last.at is not None and last.file == place.file and 0 <= last.at - place.at < _SAME_S:
+            place.at = last.at + _NEXT_S
+        last = place
 
 
 def _unroll(stream: Stream) -> None:

@@ -10,6 +10,8 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from compare.logs.broker_events import (
+    Added,
+    Announced,
     AssignmentReceived,
     BrokerFenced,
     BrokerStarted,
@@ -61,6 +63,7 @@ def judged(events: Iterable[Event], brokers: Sequence[Event]) -> tuple[list[Even
             continue
         stream = event.stream
         if isinstance(event, Loaded):
+            kept = _as_read(kept)
             if event.members != 0:
                 loads.append(Load(event.at, event, _moved(event, owner, brokers)))
             owner = stream
@@ -74,6 +77,15 @@ def judged(events: Iterable[Event], brokers: Sequence[Event]) -> tuple[list[Even
     nodes = {each.stream.node for each in [*kept, *brokers] if each.stream.role == "broker"}
     several = len(nodes) > 1 or any(isinstance(each, NotCoordinator | CoordinatorGone) for each in kept)
     return _without_doubtful(kept, several), loads
+
+
+def _as_read(kept: Sequence[Event]) -> list[Event]:
+    """Without the joins of a rebalance that was not through when the group was read: a coordinator writes none."""
+    through = next((n for n in range(len(kept), 0, -1) if isinstance(kept[n - 1], Stabilized | Emptied)), 0)
+    return [
+        *kept[:through],
+        *(event for event in kept[through:] if not isinstance(event, Added | Announced | Preparing)),
+    ]
 
 
 def _moved(event: Loaded, owner: Stream | None, brokers: Sequence[Event]) -> bool | None:

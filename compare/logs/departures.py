@@ -32,7 +32,7 @@ from compare.logs.identity import Process, Processes, client_of
 from compare.logs.model import Departure
 from compare.logs.unseen import CLOSE_S
 
-_NO_POLL_TIMER = frozenset({"kafkajs", "franz-go", "sarama"})
+NO_POLL_TIMER = frozenset({"kafkajs", "franz-go", "sarama"})
 """Libraries that never leave because of a slow application."""
 
 _CLOSED = ("clos", "unsubscribe", "shut", "per normal operation")
@@ -118,7 +118,7 @@ def _how(event: Event) -> str | None:
         case Failed():
             return "session"
         case Fenced(why=why):
-            return "session" if "session" in why else "not_rejoined"
+            return "session" if "session" in why else "not_rejoined" if "failed to" in why else None
         case NotRejoined():
             return "not_rejoined"
         case Moved(after="PREPARE_LEAVING", instance=instance):
@@ -199,7 +199,7 @@ class _Witness:
         if isinstance(line, Moved):
             return replace(departure, how=_of_states(self._around(line, 0, _SOME)))
         closes = line is not None and not own.joins_after(departure.at) and self._gave_up_first(line)
-        if library in _NO_POLL_TIMER or closes:
+        if library in NO_POLL_TIMER or closes:
             return replace(departure, how="clean")
         if own.joins_after(departure.at):
             # The same process is back, and would have said that it closes.
@@ -264,7 +264,8 @@ def _of_aiokafka(departure: Departure, following: Sequence[OfClient]) -> str:
         return "poll"
     if after:  # what it says between a leave and a join is missing
         return "clean" if isinstance(after[0], Subscribed) else "unknown"
-    return "clean" if line.stream.lengths.get(line.place.file, 0) > line.place.line else "unknown"
+    last = line.stream.lengths.get(line.place.file, 0)
+    return "unknown" if line.place.order in {last, -1} else "clean"
 
 
 def _silent_leaves(found: Sequence[Departure], events: Sequence[Event], processes: Processes) -> list[Departure]:

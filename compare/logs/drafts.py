@@ -185,7 +185,8 @@ class Collector:
     def _unnumbered(self, at: float) -> Draft:
         """Some clients do not print the generation: the one that is there, or their own cluster of joins."""
         for each in reversed(self.found[-_RECENT:]):
-            if each.stabilized is not None and abs(at - each.stabilized) < _ONE_JOIN_S:
+            since = each.stabilized if each.stabilized is not None else each.ready
+            if since is not None and since - _ONE_JOIN_S < at < each.over + _ONE_JOIN_S:
                 return each
             is_open = each is self.found[-1] and each.stabilized is None and each.begun is not None
             if is_open and 0 <= at - each.at < _LONGEST_JOIN_S:
@@ -207,7 +208,9 @@ class Collector:
 
     def _epoch(self, event: Moved | Epoch, number: int, settled: bool) -> None:
         known = any(each.generation == number for each in self.found[-_RECENT:])
-        if number <= 0 or (not known and self._with_epochs):
+        # A member that leaves may name an epoch that it has heard of long before without a line.
+        leaves = isinstance(event, Moved) and event.after == "PREPARE_LEAVING"
+        if number <= 0 or (not known and (self._with_epochs or leaves)):
             return
         each = self._generation(number, event.at)
         if not known:

@@ -55,16 +55,17 @@ class Stream:
 class Place:
     """Where a line stands, and when it was printed.
 
-    ``stamp``: seconds since 1970 as printed (since midnight where ``clock`` is ``day``); ``clock``: ``utc`` (exact),
-    ``local`` (date, no zone), ``day`` (time of day only) or ``none``; ``hint``: seconds since 1970 that the text itself
-    or the container's wrapper states; ``east``: seconds east of UTC of the zone that its time states; ``at``: seconds
-    since 1970, UTC, filled in when the clocks are brought together; ``sure``: False where that was inferred from
-    neighbours; ``late``: the line was printed some time after what it tells of; ``in_east_8``: its layout fixes GMT+8.
+    ``order``: its number in the file, from 1; below zero in a file whose newest line stands first; ``stamp``: seconds
+    since 1970 as printed (since midnight where ``clock`` is ``day``); ``clock``: ``utc`` (exact), ``local`` (date, no
+    zone), ``day`` (time of day only) or ``none``; ``hint``: seconds since 1970 that the text itself or the container's
+    wrapper states; ``east``: seconds east of UTC of the zone that its time states; ``at``: seconds since 1970, UTC,
+    filled in when the clocks are brought together; ``sure``: False where that was inferred from neighbours; ``late``:
+    the line was printed some time after what it tells of; ``in_east_8``: its layout fixes GMT+8.
     """
 
     stream: Stream
     file: str
-    line: int
+    order: int
     stamp: float | None = None
     clock: str = "none"
     hint: float | None = None
@@ -95,7 +96,7 @@ class Event:
     @property
     def evidence(self) -> tuple[str, int]:
         """File and line number, from 1."""
-        return self.place.file, self.place.line
+        return self.place.file, abs(self.place.order)
 
 
 @record

@@ -108,6 +108,7 @@ class _Sharing:
         """Starts that only clients saw, lines, departures and new members of every rebalance."""
         last = since = float("-inf")
         waiting: list[Departure] = []  # of those who were in a generation before they left
+        alone = {(gone.member, gone.at) for each in self.drafts for gone in each.departures}
         for place, each in enumerate(self.drafts):
             through = each.over + 0.5
             after = self.drafts[place + 1] if place + 1 < len(self.drafts) else None
@@ -121,11 +122,11 @@ class _Sharing:
                 self._begin(each, last)
             each.notes += self.moves.between(max(last, each.at - CLOSE_S), each.over + 0.5)
             first, past = bisect_right(self.left_at, since), bisect_right(self.left_at, through)
-            left = [*waiting, *self.departures[first:past]]
+            left = [gone for gone in [*waiting, *self.departures[first:past]] if (gone.member, gone.at) not in alone]
             waiting = [] if each.at_broker else [gone for gone in left if each.seen.get(gone.member, gone.at) < gone.at]
             before = self.drafts[place - 1].generation if place else 0
             self.follows = before == (each.generation or 0) - 1 or (not place and each.generation is None)
-            each.departures = [self._placed(gone, each) for gone in left if gone not in waiting]
+            each.departures += [self._placed(gone, each) for gone in left if gone not in waiting]
             each.joined = self._new_members(place, each, since, through)
             self.known |= {*each.joined, *each.seen, *(each.listed or ())}
             self.known -= {gone.member for gone in each.departures}
@@ -134,8 +135,11 @@ class _Sharing:
     def _placed(self, gone: Departure, each: Draft) -> Departure:
         """A member that was gone before the broker began the rebalance led to one before, if any is missing."""
         begun = each.begun if each.trigger else None
-        if self.follows or each.consumer_protocol:
+        by_broker = any(event.stream.role == "broker" for event in gone.events)
+        if self.follows or (each.consumer_protocol and (by_broker or not each.at_broker)):
             return gone
+        if each.consumer_protocol:
+            return replace(gone, unplaced=True)
         if begun is None:
             return replace(gone, unplaced=each.generation is not None)
         if gone.at > (begun if gone.how == "not_rejoined" else begun - _BEFORE_S):  # a removal ends a rebalance

@@ -9,6 +9,7 @@ from bisect import bisect_right
 from collections import defaultdict
 from collections.abc import Container, Sequence
 from dataclasses import replace
+from itertools import groupby
 
 from compare.logs.broker_events import OfMember, Replaced
 from compare.logs.client_events import (
@@ -86,15 +87,17 @@ _HOLDS = (Joined, Synced, GivenId, Leaves, Moved, Epoch, Fatal, GivesUpId, Clien
 def give_names(streams: Sequence[Stream]) -> None:
     """Set client and group of the clients' lines that name a member or a process only."""
     for stream in streams:
-        names = {name for event in stream.events if isinstance(event, OfClient) and (name := _own_name(event))}
-        latest = next(iter(names)) if len(names) == 1 else ""
+        names = [name for event in stream.events if isinstance(event, OfClient) and (name := _own_name(event))]
+        # Clients that print at the same time: whose a line is that names none, nobody knows.
+        mixed = len(set(names)) < len([*groupby(names)])
+        latest = names[0] if len(set(names)) == 1 else ""
         held = ""
         for place, event in enumerate(stream.events):
             if not isinstance(event, OfClient) or stream.role == "broker":
                 continue
             client = _own_name(event) or latest
-            latest = client or latest
-            if event.member:
+            latest = client if not mixed else ""
+            if event.member and not mixed:
                 held = event.member
             named_itself = isinstance(event, Leaves) and not event.member and bool(held)
             if client != event.client or named_itself:
@@ -191,7 +194,7 @@ class Processes:
                 self._members_of[process].setdefault(event.member, len(self._members_of[process]))
 
     def _place(self, event: Event) -> tuple[int, int]:
-        return self._files[id(event.stream)][event.place.file], event.place.line
+        return self._files[id(event.stream)][event.place.file], event.place.order
 
     def is_first(self, event: Subscribed) -> bool:
         """Whether the subscription is the first one of a client that was made just before."""

@@ -122,6 +122,16 @@ _COORDINATOR = table(
         "Static Member with unknown member id joins group {*group} in {} state. Created a new member id {member} for"
         " this member and add to the group",
     ),
+    (
+        Added,
+        "Dynamic member with unknown member id joins group {*group} in state {}. Created a new member id {member} and"
+        " added the member to the group",
+    ),
+    (
+        Added,
+        "Static member with groupInstanceId={*instance} and unknown member id joins group {*group} in {} state. Created"
+        " a new member id {member} for this member and added to the group",
+    ),
     (Added, "Adding new static member {*instance} to group {*group} with member id {member}"),
     (
         Added,

@@ -33,6 +33,7 @@ from compare.logs.client_events import (
     SharedOut,
     Subscribed,
     Synced,
+    Threw,
     ToldToRejoin,
     Twin,
     Unanswered,
@@ -201,7 +202,15 @@ _FRANZ: Mapping[str, type[OfClient]] = {
 }
 """franz-go's messages; their parts are keys."""
 
+_FRANZ_REJOIN = "forced rejoin quitting heartbeat loop; why: "
+_FRANZ_REJOINS = {
+    "after revoking what we lost": SecondRound,
+    "rejoining because there are more topics to consume": Resubscribed,
+}
+"""Why a member of franz-go joins again by itself; the line names no group."""
+
 _FRANZ_LINE = re.compile(r"([^;]{4,90}); (.*)$")
+_NEXT_KEY = re.compile(r", (?=[a-z_]{2,30}: )")
 _FRANZ_OTHERS = ("heartbeat", "join group failed", "sync", "forced rejoin", "beginning", "fetch offsets", "calling on")
 _SARAMA_LINE = re.compile(r"(?:client/coordinator |consumergroup/|consumer/broker/|loop check partition number )")
 
@@ -209,11 +218,15 @@ _KAFKAJS = {
     "[ConsumerGroup] Consumer has joined the group": Joined,
     "[Consumer] Starting": ClientStarted,
     "[Consumer] Stopped": Leaves,
+    "[Consumer] Restarting": Asked,
+    "[Connection] Response LeaveGroup(": Unanswered,
     "[Runner] The group is rebalancing, re-joining": ToldToRejoin,
     "[Runner] The coordinator is not aware of this member": UnknownMember,
     "[ConsumerGroup] The coordinator is not aware of this member": UnknownMember,
 }
 """Messages of kafkajs; their parts are fields of the JSON line."""
+
+_CRASH = "[Consumer] Crash: "
 
 Read = tuple[str, Event | None]
 """The library, and what the line tells, None where it is not used."""
@@ -314,6 +327,14 @@ def of_kafkajs(message: str, fields: Mapping[str, object], place: Place) -> Read
     if fields.get("logger") != "kafkajs":
         return None
     event = next((event for begin, event in _KAFKAJS.items() if message.startswith(begin)), None)
+    if message.startswith(_CRASH):
+        return "kafkajs", Threw(place=place, exception=message.removeprefix(_CRASH).partition(":")[0])
+    before = place.stream.events[-1] if place.stream.events else None
+    if event in {Leaves, ClientStarted} and isinstance(before, Threw | Asked | UnknownMember):
+        # After a crash, or without a place, it stops whether it can leave or not; after a crash it starts by itself.
+        return "kafkajs", None
+    if event is Unanswered:
+        event = UnknownMember if "not aware of this member" in str(fields.get("error", "")) else None
     named = {"group": "groupId", "member": "memberId", "client": "clientId"}
     parts = {part: value for part, name in named.items() if isinstance(value := fields.get(name), str) and value}
     if event is ToldToRejoin and "not the correct coordinator" in str(fields.get("error", "")):
@@ -326,13 +347,17 @@ def of_go(message: str, fields: Mapping[str, object], place: Place) -> Read | No
     logfmt), or of sarama, whose lines name no join and no member."""
     if _SARAMA_LINE.search(message[:120]):
         return "sarama", None
+    if message.startswith(_FRANZ_REJOIN):
+        why = message.removeprefix(_FRANZ_REJOIN)
+        of_itself = next((event for begin, event in _FRANZ_REJOINS.items() if why.startswith(begin)), None)
+        return "franz-go", of_itself(place=place) if of_itself else None
     text, keys = message, {name: str(value) for name, value in fields.items()}
     if not keys:
         line = _FRANZ_LINE.match(message)
         if line is None:
             return None
         text = line.group(1)
-        keys = dict(pair.partition(": ")[::2] for pair in line.group(2).split(", ") if ": " in pair)
+        keys = dict(pair.partition(": ")[::2] for pair in _NEXT_KEY.split(line.group(2)))  # the last of a name counts
     if "group" not in keys or not (text in _FRANZ or text.startswith(_FRANZ_OTHERS)):
         return None
     event: type[OfClient] | None = _FRANZ.get(text)

@@ -1,14 +1,17 @@
 """Log files into streams of events: which lines mean something, whose they are, and which are not understood."""
 
 import re
-from collections.abc import Mapping, Sequence
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import tzinfo
+from itertools import chain, islice, pairwise
 from pathlib import PurePath
 
 from compare.formatting import many
 from compare.logs.broker_events import BrokerStarted, Coordinates, OtherKind
 from compare.logs.client_events import (
+    Assigned,
     ClientBooted,
     ClientStarted,
     Epoch,
@@ -44,9 +47,11 @@ KEYS = (
     b"Updating subscribed topics to",
     b"Subscribed to topic(s)",
     b"kafkajs",
+    b"forced rejoin quitting",
     b"consumer/broker/",
     b"client/coordinator",
     b"Exception",
+    b"\tAssigned partitions: ",
     b"_MAX_POLL_EXCEEDED",
     b"doRebalance, ",
     b" route info changed, old[",
@@ -70,10 +75,11 @@ _QUIET = {
 
 _START_TIME = re.compile(r"Kafka startTimeMs: (1\d{12})$")
 _SETTING = re.compile(r"(max\.poll\.interval\.ms|session\.timeout\.ms|metadata\.max\.age\.ms) = (\d{1,9})$")
+_ASSIGNED = "Assigned partitions: "
 _THREW = re.compile(r"(?:Caused by: )?([a-z_$][\w$]*(?:\.[\w$]+){1,12}(?:Exception|Error))(?::|$)")
 _SOMEBODYS = re.compile(r"\[(?:Consumer|ShareConsumer) (?:instanceId|clientId)=|\[GroupCoordinator |\[thrd:main\]: ")
 """What a client's or a broker's message about a group begins with, or a thread of librdkafka's."""
-_ALONE = (Setting, Threw, ClientBooted, PolledAgain)
+_ALONE = (Assigned, Setting, Threw, ClientBooted, PolledAgain)
 """Lines that others print, too."""
 _KAFKA_LOGGERS = ("org.apache.kafka.", "o.a.k", "kafka.", "state.change")
 _CLASSES = frozenset(
@@ -104,6 +110,8 @@ _CLASSES = frozenset(
     }
 )
 """Loggers of Kafka, as layouts that shorten names to fit leave them."""
+_LOOKED_AT = 200
+"""Lines whose times tell in which order a file stands."""
 _ONE_TROUBLE = 40
 """Exceptions so many lines apart are told as one."""
 
@@ -178,8 +186,8 @@ def read(
     for file in files:
         found.read[file.name] = reading = Reading()
         head: tuple[int, Unwrapped] | None = None
-        for number, raw in lines_with(file, KEYS, reading):
-            line = decoded(raw)
+        for order, raw in _oldest_first(lines_with(file, KEYS, reading)):
+            number, line = abs(order), decoded(raw)
             if is_idle_java(line):
                 continue
             shape = unwrapped(line)
@@ -187,7 +195,7 @@ def read(
                 head = number, shape
                 continue
             if head is not None and shape.stamp is None and not shape.logger:
-                if head[0] != number - 1:
+                if abs(head[0] - number) != 1:
                     continue  # of another logger, whose first line says nothing that is looked for
                 shape.completed(head[1])
             key = (file.base, shape.container)
@@ -195,7 +203,7 @@ def read(
             if stream is None:
                 stream = streams[key] = Stream(file.base, shape.container)
                 stream.zone = _zone_of(file, shape.container, zones)
-            place = Place(stream, file.name, number, shape.stamp, shape.clock, shape.hint)
+            place = Place(stream, file.name, order, shape.stamp, shape.clock, shape.hint)
             event = _meaning(shape, shape.message, line, place)
             if (event is not None or stream.lines or stream.quoted) and file.name not in stream.files:
                 stream.files.append(file.name)
@@ -213,6 +221,17 @@ def read(
         if stream.events or stream.lines or stream.quoted
     ]
     return found
+
+
+def _oldest_first(lines: Iterator[tuple[int, bytes]]) -> Iterator[tuple[int, bytes]]:
+    """The lines in order of time: tools that search logs print the newest first, whose numbers count down from -1."""
+    some = list(islice(lines, _LOOKED_AT))
+    shapes = (unwrapped(decoded(raw)) for _, raw in some)
+    times = [time for shape in shapes if (time := shape.stamp if shape.hint is None else shape.hint) is not None]
+    ups_and_downs = Counter(after > before for before, after in pairwise(times) if after != before)
+    if ups_and_downs[False] > 2 * ups_and_downs[True]:
+        return ((-number, raw) for number, raw in [*some, *lines][::-1])
+    return chain(some, lines)
 
 
 def _zone_of(file: LogFile, container: str | None, zones: Mapping[str, tzinfo]) -> tzinfo | None:
@@ -234,7 +253,7 @@ def _append(stream: Stream, event: Event, line: str, shape: Unwrapped) -> None:
             return
     if isinstance(event, Threw) and stream.events:
         last_event = stream.events[-1]
-        if isinstance(last_event, Threw) and event.place.line - last_event.place.line < _ONE_TROUBLE:
+        if isinstance(last_event, Threw) and event.place.order - last_event.place.order < _ONE_TROUBLE:
             return
     stream.events.append(event)
 
@@ -258,6 +277,8 @@ def _meaning(shape: Unwrapped, message: str, line: str, place: Place) -> Event |
         stream.quoted += 1
     if not logger and (match := _SETTING.match(message)):
         return Setting(place=place, name=match.group(1), value=int(match.group(2)))
+    if not logger and shape.clock == "none" and message.startswith(_ASSIGNED):
+        return Assigned(place=place, partitions=message.removeprefix(_ASSIGNED).strip())
     if not logger and shape.clock == "none" and (match := _THREW.match(message)):
         return Threw(place=place, exception=match.group(1))
     if trouble := shape.fields.get("error.type") or str(shape.fields.get("stack_trace", "")).partition(":")[0]:

@@ -148,6 +148,7 @@ _KAFKA = {
     " restart one at a time.",
     "coordinator_moved": "Another broker took the group over: keep session.timeout.ms longer than a fail-over takes.",
     "partitions_added": "One rebalance for each change of the topic: make changes together.",
+    "topic_deleted": "Stop the group's members before their topics are deleted.",
     "topic_matched_pattern": "Narrow the pattern of the subscription, or create topics together.",
     "subscription_changed": "Subscribe once, before the first poll, with the same topics in every member.",
     "member_rejoined_without_change": "Harmless: a client library rejoined without need; update it.",

@@ -17,7 +17,7 @@ from compare.logs.client_events import (
     ToldToRejoin,
     UnknownMember,
 )
-from compare.logs.departures import Absent
+from compare.logs.departures import NO_POLL_TIMER, Absent
 from compare.logs.events import Event
 from compare.logs.identity import Process, Processes, client_of, has_client_name
 from compare.logs.model import Departure, Ordered, Rebalance
@@ -31,12 +31,13 @@ LOST = "lost"
 """How a client left that says that it was too slow, and that it had no place any more."""
 
 _BACK = {"poll": AFTER_POLL, "session": AFTER_FENCING, "not_rejoined": AFTER_FENCING, "clean": JOINED}
-_STATES = {"UNSUBSCRIBED": JOINED, "STALE": AFTER_POLL, "FENCED": AFTER_FENCING}
+STATES = {"UNSUBSCRIBED": JOINED, "STALE": AFTER_POLL, "FENCED": AFTER_FENCING}
 """From which state a member of the consumer protocol joins, and what that is called."""
 
 _NOTICED_S = 30.0
 """A client that lost its place says so at most so long before it joins again."""
 
+_STALE_S = 1.0
 _AT_ONCE_S = 2.0
 _SAME_TROUBLE_S = 20.0
 """Clients that lose one coordinator say so within so many seconds of each other."""
@@ -121,6 +122,8 @@ class Returns:
             now = set(each.after)
             for member in [name for name in self.present if name not in now]:
                 self._leave(member)
+        if each.consumer_protocol and each.generation is None:  # an epoch that nobody heard of is missed by nobody
+            self._last_in = {process: (last + 1, known) for process, (last, known) in self._last_in.items()}
         for member in each.seen:
             process = self._processes.of_member.get(member)
             if process is not None:
@@ -195,7 +198,15 @@ class Returns:
     def _by_state(self, process: Process, known: Departure | None, each: Rebalance) -> Return | None:
         """A member of the consumer protocol says from which state it joins."""
         joins = self._joins[process].between(self._over, each.over) if process in self._joins else []
-        why = _STATES.get(joins[-1].before) if joins else None
+        why = STATES.get(joins[-1].before) if joins else None
+        if why == AFTER_POLL:  # one that stood still finds its poll timer run out, too
+            how, at = known.how if known is not None else "", joins[-1].at
+            late = self._signs[process].between(at - _STALE_S, at) if process in self._signs else []
+            at_once = not each.at_broker and any(isinstance(event, PollTimeout) for event in late)
+            if how in {"session", "not_rejoined"}:
+                return Return((AFTER_FENCING,), known, tuple(joins[-1:]))
+            if how == LOST or at_once:
+                return Return((AFTER_POLL, AFTER_FENCING), known, tuple(joins[-1:]), "the broker's log")
         return Return((why,), known, tuple(joins[-1:])) if why is not None else None
 
     def _known_to_have_left(self, member: str, process: Process, known: Departure, each: Rebalance) -> Return:
@@ -203,7 +214,9 @@ class Returns:
         start stands in a part of the log that is missing."""
         back = _BACK.get(known.how)
         if back is None:
-            may = (AFTER_POLL, AFTER_FENCING) if known.how == LOST else (JOINED, AFTER_POLL)
+            may: tuple[str, ...] = (AFTER_POLL, AFTER_FENCING) if known.how == LOST else (JOINED, AFTER_POLL)
+            if known.how == LOST and self._processes.library(process) in NO_POLL_TIMER:
+                may = (AFTER_FENCING,)
             return Return(may, known, would_decide="the broker's log" if known.how == LOST else self._who(member))
         own = self._signs[process].between(known.at - _NOTICED_S, each.over) if process in self._signs else []
         if back == AFTER_FENCING and all(isinstance(event, Joining) for event in own):

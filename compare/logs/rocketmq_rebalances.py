@@ -81,7 +81,7 @@ def _clients(streams: Sequence[Stream]) -> dict[int, list[tuple[int, str]]]:
     for stream in streams:
         if stream.role == "client":
             own = [event for event in stream.events if isinstance(event, ClientSwitched | Result)]
-            found[id(stream)] = [(event.place.line, event.client) for event in own]
+            found[id(stream)] = [(event.place.order, event.client) for event in own]
     return found
 
 
@@ -90,7 +90,7 @@ def _named(event: Rocket, clients: dict[int, list[tuple[int, str]]]) -> Rocket:
     told = clients.get(id(event.stream))
     if event.client or not told:
         return event
-    place = bisect_right(told, event.place.line, key=lambda known: known[0])
+    place = bisect_right(told, event.place.order, key=lambda known: known[0])
     return replace(event, client=told[max(0, place - 1)][1])
 
 

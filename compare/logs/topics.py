@@ -11,6 +11,7 @@ from compare.logs.events import Event
 from compare.logs.identity import client_of
 from compare.logs.model import Cause, Doubt, Ordered, Rebalance
 
+DELETED = "topic_deleted"
 _AFTER_TOPIC_S = 330.0
 """Clients see a new topic or partition at the latest with the next refresh of metadata (metadata.max.age.ms)."""
 
@@ -34,7 +35,11 @@ class Topics:
     ) -> Cause | Doubt:
         """The topics changed: new partitions, or a topic that matches a pattern."""
         if line is not None and (name := _change(line.change)):
-            return Cause(name, (), (*each.events[:1], line))
+            lines = (*each.events[:1], line)
+            if name != DELETED:
+                return Cause(name, (), lines)
+            # A client that cannot reach its brokers may see no partitions, either.
+            return Doubt((DELETED, "coordinator_restart", "coordinator_moved"), (), lines, "the brokers' logs")
         grown = grown or self.created(each, before)
         lines = (*each.events[:1], *([line] if line else []), *grown[:3])
         if line is not None and line.change in {event.topic for event in grown if event.number > 0}:
@@ -44,7 +49,7 @@ class Topics:
         if any(event.topic in self._names for event in grown) or (line is not None and line.change in self._names):
             return Cause("partitions_added", (), lines)
         would = "the log of the member that led the group"
-        return Doubt(("partitions_added", "topic_matched_pattern"), (), lines, would)
+        return Doubt(("partitions_added", "topic_matched_pattern", DELETED), (), lines, would)
 
     def resubscribed(
         self, each: Rebalance, before: Rebalance | None, members: tuple[str, ...], own: Sequence[Event]
@@ -76,10 +81,17 @@ _PYTHON_PARTITION = re.compile(r"topic='([^']{1,249})'")
 def _change(text: str) -> str:
     """What two lists of topics with their partitions differ in, "" where that is not told."""
     before, _, after = text.partition(_TO if _TO in text else ") to (")
-    old, new = dict(_TOPIC.findall(before)), dict(_TOPIC.findall(after))
+    old, new = ({name: _number(each) for name, each in _TOPIC.findall(part)} for part in (before, after))
     if not old or not new:
         return ""
-    return "topic_matched_pattern" if new.keys() - old.keys() else "" if old.keys() - new.keys() else "partitions_added"
+    if any(new.get(name, 0) < number for name, number in old.items()):
+        return DELETED
+    return "topic_matched_pattern" if new.keys() - old.keys() else "partitions_added"
+
+
+def _number(partitions: str) -> int:
+    """How many partitions a topic has, of which older clients print the number, later ones a list."""
+    return int(partitions) if partitions.isdecimal() else partitions.count(",") + (partitions != "[]")
 
 
 _TO = "at the beginning of the rebalance to"

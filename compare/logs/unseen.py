@@ -45,7 +45,9 @@ def unseen_generations(
         after = drafts[place] if place < len(drafts) else None
         until = after.over if after is not None else float("inf")
         room = _room(drafts[place - 1] if place else None, after)
-        clusters = _clusters(left[bisect_right(times, since) : bisect_left(times, until)])
+        beside = after or (drafts[place - 1] if place else None)
+        each_alone = beside is not None and beside.consumer_protocol
+        clusters = _clusters(left[bisect_right(times, since) : bisect_left(times, until)], each_alone)
         for cluster in clusters if room else []:
             late = after is None and cluster[0].at > covered
             slack = CLOSE_S if after is None or after.begun is None else _AT_ONCE_S
@@ -76,7 +78,16 @@ def _made(cluster: Sequence[Departure], number: int | None, beside: Draft | None
     at = cluster[0].at
     protocol = beside is not None and beside.consumer_protocol
     lines = [event for each in cluster for event in each.events]
-    return Draft(number, consumer_protocol=protocol, begun=at, first=at, trigger="other", events=lines)
+    return Draft(
+        number,
+        departures=list(cluster) if protocol else [],
+        consumer_protocol=protocol,
+        begun=at,
+        ready=cluster[-1].at,
+        first=at,
+        trigger="other",
+        events=lines,
+    )
 
 
 def _room(before: Draft | None, after: Draft | None) -> float:
@@ -88,10 +99,11 @@ def _room(before: Draft | None, after: Draft | None) -> float:
     return after.generation - before.generation - 1
 
 
-def _clusters(departures: Sequence[Departure]) -> list[list[Departure]]:
+def _clusters(departures: Sequence[Departure], each_alone: bool) -> list[list[Departure]]:
+    """Those who left together; in the consumer protocol each raises an epoch (``each_alone``)."""
     found: list[list[Departure]] = []
     for each in departures:
-        if found and each.at - found[-1][-1].at < _ONE_JOIN_S:
+        if found and not each_alone and each.at - found[-1][-1].at < _ONE_JOIN_S:
             found[-1].append(each)
         else:
             found.append([each])

@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
-from compare.catalogues import SERVER
+from compare.catalogues import CLASSIC, SERVER
 from compare.planning.subject import STRATEGIES, Subject, counted, named, plannable
 from compare.planning.target import Target
 from compare.reading.client_libraries import LIBRARIES, RESET, hinted_library
@@ -124,6 +124,11 @@ def of_checked(observed: ObservedGroup, target: Target, today: str | None) -> Su
 
 def _check_kind(observed: ObservedGroup) -> None:
     kind = kind_of(observed)
+    if kind == "unknown" and observed.strategy:
+        raise UserError(
+            f"group {observed.name} shares by {observed.strategy}, an assignor that Kafka has not released and that is"
+            f" not simulated, expected a group that uses one of {', '.join(CLASSIC)}"
+        )
     if kind not in _PLANNED:
         raise UserError(
             f"group {observed.name} is of the kind {kind}, expected plain consumers whose settings say how they share"

@@ -40,7 +40,7 @@ from kafka_coordinator.coordinator.share_groups.group import Asked, ShareGroup
 from kafka_coordinator.errors import COORDINATOR_LOAD_IN_PROGRESS, NONE, NOT_COORDINATOR
 from kafka_coordinator.messages import OffsetCommit, Opaque
 from protocols.engine.nodes import Message, Outbox, Time
-from protocols.java import Queue, sort_queues, sorted_pairs
+from protocols.java import Queue, sorted_pairs
 from protocols.load import quickly_made
 from protocols.node_state import Apart, Emptied, NodeState
 from protocols.state_machine import ALWAYS
@@ -179,9 +179,13 @@ class Core(NodeState):
 
     def sorted_queues(self, partitions: Iterable[Partition]) -> tuple[Queue, ...]:
         """The queues of these partitions, in the systems' order."""
-        if not self.queues:
-            return tuple(map(queue_of, sorted_pairs(partitions)))
-        return sort_queues(map(self.queue, partitions))
+        known = self.queues
+        return tuple(
+            [
+                queues[number] if 0 <= number < len(queues := known.get(topic, ())) else queue_of((topic, number))
+                for topic, number in sorted_pairs(partitions)
+            ]
+        )
 
     def queues_of(self, assignment: Opaque) -> tuple[Queue, ...]:
         """The queues of an assignment, sorted; none if it is not a tuple of partitions."""

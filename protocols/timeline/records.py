@@ -208,7 +208,7 @@ def hidden_over_time(given: Iterable[Given]) -> Iterator[tuple[Time, int]]:
         yield at, hidden
 
 
-def most_hidden(given: Sequence[Given]) -> int:
+def most_hidden(given: Iterable[Given]) -> int:
     """The most records that were hidden at one time."""
     return max((records for _, records in hidden_over_time(given)), default=0)
 

@@ -125,7 +125,10 @@ class Group:
         """Exit code of the verb that judges at the live cluster whether it shows what a step promised."""
         how = ["--to", plan["to"], "--from", plan["from"], "--check", str(number), "--members", str(len(self.members))]
         source = f"kafka://{self.kafka.plaintext}"
-        return CliRunner().invoke(cli, ["plan", source, "--group", self.name, *how]).exit_code
+        judged = CliRunner().invoke(cli, ["plan", source, "--group", self.name, *how], standalone_mode=False)
+        assert judged.exception is None, judged.exception
+        code: int = judged.return_value  # type: ignore[attr-defined]
+        return code
 
     def view(self, *view: str) -> list[dict[str, str]]:
         """Rows of a view of ``kafka-consumer-groups --describe``, by column."""

@@ -20,6 +20,7 @@ _SAID = {
     "second_round_of_cooperative_rebalance": "the partitions given up in the round before were handed out",
     "member_rejoined_without_change": "a member joined again without need",
     "partitions_added": "a topic had more partitions",
+    "topic_deleted": "the topics that its members read are gone",
     "topic_matched_pattern": "a new topic matched the subscribed pattern",
     "subscription_changed": "{who} subscribed to other topics",
     "coordinator_restart": "the coordinator was restarted",

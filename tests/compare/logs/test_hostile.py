@@ -206,6 +206,28 @@ def test_franz_go_is_read_in_its_own_layout_and_in_json(tmp_path: Path) -> None:
     assert [(each["generation"], each["cause"]) for each in found] == [(1, "member_joined")]
 
 
+def test_kafkajs_that_stops_after_a_crash_did_not_leave(tmp_path: Path) -> None:
+    def line(second: int, message: str, **fields: str) -> str:
+        head = {"level": "INFO", "timestamp": f"2026-11-28T20:06:{second:02}.000Z", "logger": "kafkajs"}
+        return json.dumps({**head, "message": message, "groupId": "g", **fields})
+
+    member = "mjs-1-49f1d339-3815-4eec-9c8f-28c498beb096"
+    begin = [
+        line(1, "[Consumer] Starting"),
+        line(4, "[ConsumerGroup] Consumer has joined the group", memberId=member, leaderId=member),
+    ]
+    crash = [
+        line(20, "[Consumer] Crash: KafkaJSNonRetriableError: connect ECONNREFUSED"),
+        line(20, "[Consumer] Stopped"),
+        line(20, "[Consumer] Restarting the consumer in 300ms"),
+        line(21, "[Consumer] Starting"),
+    ]
+    for lines, left in ((begin + crash, False), ([*begin, line(20, "[Consumer] Stopped")], True)):
+        (tmp_path / "client-mjs-1.log").write_text("\n".join(lines) + "\n", encoding="utf-8")
+        (group,) = report([tmp_path / "client-mjs-1.log"])["groups"]
+        assert any("member_left" in each["causes"] and each["cause"] for each in group["rebalances"]) == left
+
+
 def test_sarama_and_unknown_clients_are_named_as_not_understood(tmp_path: Path) -> None:
     (tmp_path / "a.log").write_text(
         "[sarama] 2026/11/22 01:00:00 client/coordinator requesting coordinator for g from b:9092\n"
