@@ -252,7 +252,13 @@ def headline(records: Sequence[Record], seeds: Seeds) -> str:
 
 
 def _figure(decision: Decision) -> str:
-    return f"{decision.metric.heading}: {decision.value}"
+    return _with_unit(decision.metric, decision.value)
+
+
+def _with_unit(metric: Metric, value: str) -> str:
+    """A heading such as "age p99, ms" stands over a column of numbers; in a sentence the unit follows the number."""
+    name, _, unit = metric.heading.partition(", ")
+    return f"{name}: {value} {unit}".rstrip()
 
 
 def _undecided(records: Sequence[Record], undecided: Sequence[Decision]) -> Iterator[str]:
@@ -265,4 +271,4 @@ def _undecided(records: Sequence[Record], undecided: Sequence[Decision]) -> Iter
         if decision.group not in apart:
             value, names = decision.low if decision.metric.better < 0 else decision.high
             which = f"{names}, with work left undone or ownership that does not settle"
-            yield f"for {decision.group} nobody is best ({decision.metric.heading}: {value} with {which})"
+            yield f"for {decision.group} nobody is best ({_with_unit(decision.metric, value)} with {which})"
