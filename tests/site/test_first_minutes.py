@@ -44,7 +44,9 @@ ASKED = [
     ),
     Asked("can my real client run here", ("serving.html", "serving.html#in-pytest"), "kafka_broker.bootstrap"),
     Asked("what does a join look like", ("start.html", STEPS), "REBALANCE_IN_PROGRESS"),
-    Asked("how close is it", ("closeness.html", "closeness.html#kafka-how-a-recording-is-played"), "range of the 50 runs"),
+    Asked(
+        "how close is it", ("closeness.html", "closeness.html#kafka-how-a-recording-is-played"), "range of the 50 runs"
+    ),
 ]
 
 
@@ -95,8 +97,10 @@ def test_a_question_is_answered_within_three_clicks(asked: Asked, site: Path) ->
 
 
 VISIBLE_BEFORE = """(() => {
-  const large = (picture) => picture.getBoundingClientRect().width >= 100 && picture.getBoundingClientRect().height >= 12;
-  const first = [...document.querySelectorAll('svg, img')].find(large);
+  const first = [...document.querySelectorAll('svg, img')].find((picture) => {
+    const {width, height} = picture.getBoundingClientRect();
+    return width >= 100 && height >= 12;
+  });
   const walk = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT);
   let count = 0;
   while (walk.nextNode()) {
