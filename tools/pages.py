@@ -10,7 +10,8 @@
 | docs/atlas.md, docs/atlas/*.svg | the atlas's data, as `tools.atlas` made it |
 | examples/scenarios/expected/NAME.md | what `equipoise compare --format markdown` prints of each scenario |
 | numbers in the other pages of docs | the runs of the scenarios |
-| the audit's example in README.md | what `equipoise audit` prints of examples/captures |
+| the example of an audit in README.md | what `equipoise audit` prints of examples/captures |
+| numbers of recordings in README.md | the files in tests/golden, tests/captures and docs/closeness.md |
 | docs/images/join.svg | the runs of examples/scenarios/eager-and-cooperative.yaml |
 | docs/images/record-life.svg | the tables in `tools.record_life` |
 | docs/side-by-side/*.svg | runs of the scenarios in `tools.four_events` |
@@ -47,7 +48,7 @@ from tools.atlas import tables
 from tools.lessons import with_made
 from tools.lessons.rocketmq import ring
 from tools.notebook_list import notebook_list
-from tools.readme import PICTURE, join_picture, with_example
+from tools.readme import PICTURE, join_picture, with_evidence, with_example
 
 ROOT = Path(__file__).parent.parent
 DOCS = ROOT / "docs"
@@ -118,7 +119,7 @@ def pages() -> Iterator[tuple[Path, str]]:
         if path not in made:
             yield path, with_made(with_numbers(path.read_text(encoding="utf-8")))
     readme = ROOT / "README.md"
-    yield readme, with_example(readme.read_text(encoding="utf-8"), ROOT)
+    yield readme, with_evidence(with_example(readme.read_text(encoding="utf-8"), ROOT), ROOT)
     developers = ROOT / "DEVELOPERS.md"
     yield developers, with_rooms(developers.read_text(encoding="utf-8"))
 
