@@ -1,8 +1,6 @@
-"""What a stranger meets in the first ten minutes: an answer within three clicks, a picture before many words, a cheat
-sheet on one printed side."""
+"""What a stranger meets in the first ten minutes: an answer within three clicks, a picture before many words."""
 
 import re
-from base64 import b64decode
 from html.parser import HTMLParser
 from pathlib import Path
 from typing import NamedTuple
@@ -125,13 +123,3 @@ def test_few_words_stand_before_the_first_picture_of_a_report(
                 visitor.browser.open(report)
                 assert 0 < visitor.browser.run(VISIBLE_BEFORE) <= WORDS
                 assert visitor.browser.run("document.documentElement.scrollWidth") <= width
-
-
-def test_a_cheat_sheet_prints_on_one_side(visitor: Visitor, site: Path, subtests: pytest.Subtests) -> None:
-    for name in ("kafka", "rocketmq"):
-        with subtests.test(sheet=name):
-            visitor.browser.size(1280, 900)
-            visitor.browser.open(site / f"cheat-sheet-{name}.html")
-            printed = visitor.browser.call("Page.printToPDF", preferCSSPageSize=True, printBackground=True)
-            pdf = b64decode(printed["data"])
-            assert len(re.findall(rb"/Type\s*/Page\b", pdf)) == 1
