@@ -14,7 +14,7 @@
 | numbers of recordings in README.md | the files in tests/golden, tests/captures and docs/closeness.md |
 | docs/images/join.svg | the runs of examples/scenarios/eager-and-cooperative.yaml |
 | docs/images/record-life.svg | the tables in `tools.record_life` |
-| docs/side-by-side/*.svg | runs of the scenarios in `tools.four_events` |
+| docs/side-by-side/*.svg, docs/lessons/invisible-time.svg | runs of the scenarios in `tools.four_events` |
 | the table of rooms in DEVELOPERS.md | the first paragraph of each package's docstring |
 
 A number in a page has a comment behind it, ``3.02 s<!--=eager-and-cooperative; kafka:sticky; longest_gap_s-->``: the
@@ -42,7 +42,7 @@ from compare.running.systems import known_strategies, read, variant_names
 from compare.running.variants import variants_of
 from compare.showing.comparison.tables import print_comparison
 from protocols.scenario.model import Scenario
-from tools import four_events, record_life
+from tools import four_events, invisible, record_life
 from tools.atlas import page as atlas_page
 from tools.atlas import tables
 from tools.lessons import with_made
@@ -111,6 +111,7 @@ def pages() -> Iterator[tuple[Path, str]]:
     for name, drawing in atlas_page.drawings(tables.allocations(), tables.events()):
         yield DOCS / "atlas" / f"{name}.svg", f"{drawing.svg}\n"
     yield DOCS / "lessons" / "hash-ring.svg", f"{ring().svg}\n"
+    yield ROOT / invisible.PICTURE, invisible.picture()
     yield ROOT / PICTURE, join_picture(ROOT)
     yield ROOT / record_life.PICTURE, record_life.picture()
     for name, shown in four_events.EVENTS.items():
