@@ -1,4 +1,4 @@
-"""One join, leave, crash and freeze, each drawn for three protocols and readable on a telephone.
+"""One join, leave, crash and freeze, each drawn for five protocols and readable on a telephone.
 
 A picture is docs/side-by-side/EVENT.svg. On the site a click on it opens its scenario in the playground.
 """
@@ -19,6 +19,8 @@ PANELS = {
     "kafka:range": "Kafka, classic protocol",
     "kafka:uniform": "Kafka, consumer protocol",
     "rocketmq:AVG": "RocketMQ",
+    "kafka:share": "Kafka, share group: no owners (red: records wait)",
+    "rocketmq:POP": "RocketMQ, POP: no owners (red: records wait)",
 }
 BEGIN_S = 95
 """When the event happens: the group has settled before."""
@@ -84,7 +86,7 @@ def picture(shown: Shown) -> str:
         [
             f'<svg xmlns="http://www.w3.org/2000/svg" width="360" viewBox="0 0 400 {y + 4:.0f}" '
             'role="img" font-family="sans-serif" font-size="12">',
-            f"<title>{shown.title}, in three protocols</title>",
+            f"<title>{shown.title}, in five protocols</title>",
             '<rect width="100%" height="100%" fill="#ffffff"/>',
             text(10, 16, shown.title, weight="bold"),
             *parts,

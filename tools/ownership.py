@@ -1,11 +1,19 @@
-"""Who owns which queue around one event, drawn: a row per queue, a colour per member, red where nobody owns it."""
+"""Who owns which queue around one event, drawn: a row per queue, a colour per member, red where nobody owns it.
+
+Where records are handed out one by one, any member may handle them, and red is where they wait for a second and more.
+"""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 
+from compare.running.stalls import LEAST_MS
 from compare.showing.pictures.charts import ALARM, FAINT, INK, box, colour, letters_on, line, text
 from protocols import sort_queues
 from protocols.timeline.timeline import Timeline
+
+ANY = "#9fb4c7"
+"""The colour of queues whose records any member may get."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,7 +59,9 @@ class Panel:
 def panel(run: Timeline, heading: str, frame: Frame, top: float) -> Panel:
     """One run's rows below its heading."""
     uncounted = run.uncounted or ("\0",)
-    queues = sort_queues({belief.queue for belief in run.beliefs if not belief.queue.topic.startswith(uncounted)})
+    given = [each for deliveries in run.progress.values() for each in deliveries] if not run.beliefs else []
+    shown = (*run.beliefs, *given)
+    queues = sort_queues({each.queue for each in shown if not each.queue.topic.startswith(uncounted)})
     members = sorted({belief.member for belief in run.beliefs})
     rows = {queue: top + frame.head + number * frame.row for number, queue in enumerate(queues)}
     bottom = top + frame.head + len(queues) * frame.row
@@ -79,6 +89,15 @@ def panel(run: Timeline, heading: str, frame: Frame, top: float) -> Panel:
             bars.append(f'<g opacity="0.35">{bar(frame.event, belief.until, y, fill)}</g>')
         if frame.x(awake) - frame.x(belief.since) > 30:
             bars.append(text(frame.x(belief.since) + 4, y + 10, belief.member, fill=letters_on(fill)))
+    for queue, y in rows.items():
+        handled = sorted((each for each in given if each.queue == queue), key=lambda each: each.since)
+        if handled:
+            bars.append(bar(frame.begin, frame.end, y, ANY))
+        bars += [
+            bar(each.until, following.since, y, ALARM)
+            for each, following in pairwise(handled)
+            if following.since - each.until >= LEAST_MS and frame.shows(each.until, following.since)
+        ]
     marks = [line(frame.x(frame.event), top + frame.head - 4, frame.x(frame.event), bottom, INK, dashed=True)]
     for second in frame.seconds:
         x = frame.x(frame.event + second * 1000)

@@ -10,10 +10,11 @@
 | docs/atlas.md, docs/atlas/*.svg | the atlas's data, as `tools.atlas` made it |
 | examples/scenarios/expected/NAME.md | what `equipoise compare --format markdown` prints of each scenario |
 | numbers in the other pages of docs | the runs of the scenarios |
-| the audit's example in README.md | what `equipoise audit` prints of examples/captures |
+| the example of an audit in README.md | what `equipoise audit` prints of examples/captures |
+| numbers of recordings in README.md | the files in tests/golden, tests/captures and docs/closeness.md |
 | docs/images/join.svg | the runs of examples/scenarios/eager-and-cooperative.yaml |
 | docs/images/record-life.svg | the tables in `tools.record_life` |
-| docs/side-by-side/*.svg | runs of the scenarios in `tools.four_events` |
+| docs/side-by-side/*.svg, docs/lessons/invisible-time.svg | runs of the scenarios in `tools.four_events` |
 | the table of rooms in DEVELOPERS.md | the first paragraph of each package's docstring |
 
 A number in a page has a comment behind it, ``3.02 s<!--=eager-and-cooperative; kafka:sticky; longest_gap_s-->``: the
@@ -41,13 +42,13 @@ from compare.running.systems import known_strategies, read, variant_names
 from compare.running.variants import variants_of
 from compare.showing.comparison.tables import print_comparison
 from protocols.scenario.model import Scenario
-from tools import four_events, record_life
+from tools import four_events, invisible, record_life
 from tools.atlas import page as atlas_page
 from tools.atlas import tables
 from tools.lessons import with_made
 from tools.lessons.rocketmq import ring
 from tools.notebook_list import notebook_list
-from tools.readme import PICTURE, join_picture, with_example
+from tools.readme import PICTURE, join_picture, with_evidence, with_example
 
 ROOT = Path(__file__).parent.parent
 DOCS = ROOT / "docs"
@@ -110,6 +111,7 @@ def pages() -> Iterator[tuple[Path, str]]:
     for name, drawing in atlas_page.drawings(tables.allocations(), tables.events()):
         yield DOCS / "atlas" / f"{name}.svg", f"{drawing.svg}\n"
     yield DOCS / "lessons" / "hash-ring.svg", f"{ring().svg}\n"
+    yield ROOT / invisible.PICTURE, invisible.picture()
     yield ROOT / PICTURE, join_picture(ROOT)
     yield ROOT / record_life.PICTURE, record_life.picture()
     for name, shown in four_events.EVENTS.items():
@@ -118,7 +120,7 @@ def pages() -> Iterator[tuple[Path, str]]:
         if path not in made:
             yield path, with_made(with_numbers(path.read_text(encoding="utf-8")))
     readme = ROOT / "README.md"
-    yield readme, with_example(readme.read_text(encoding="utf-8"), ROOT)
+    yield readme, with_evidence(with_example(readme.read_text(encoding="utf-8"), ROOT), ROOT)
     developers = ROOT / "DEVELOPERS.md"
     yield developers, with_rooms(developers.read_text(encoding="utf-8"))
 

@@ -1,8 +1,10 @@
-"""What README.md shows of the program: the audit's first sentences, a verdict, and a join in both systems as a picture.
+"""What README.md shows of the program: the audit's first sentences, how much is recorded, and a join as a picture.
 
 The picture moves: a clip that grows with time uncovers who owns which partition.
 """
 
+import gzip
+import re
 from collections.abc import Iterable
 from contextlib import redirect_stdout
 from io import StringIO
@@ -41,6 +43,32 @@ def with_example(page: str, root: Path) -> str:
     """The page with what the audit prints now. `ValueError` where the page has no audit."""
     start = page.index(AUDIT) + len(AUDIT)
     return page[:start] + _audited(root) + page[page.index("```", start) :]
+
+
+def with_evidence(page: str, root: Path) -> str:
+    """The page with the numbers of recordings that the tests play: answers and traces in hundreds, rounded down."""
+    counts = {
+        "recorded answers and traces": sum(map(_lines, (root / "tests" / "golden").rglob("*.jsonl.gz"))) // 100 * 100,
+        "recordings of groups": sum(_recordings(system, root) for system in ("Kafka", "RocketMQ")),
+        "recordings of failures": len([*(root / "tests" / "captures" / "broker-failures").rglob("*.json")]),
+    }
+    for what, count in counts.items():
+        page, found = re.subn(rf"[\d,]+ {what}", f"{count:,} {what}", page)
+        if found != 1:
+            raise ValueError(f"README.md: {found} numbers of {what}, expected one")
+    return page
+
+
+def _lines(packed: Path) -> int:
+    with gzip.open(packed) as lines:
+        return sum(1 for _ in lines)
+
+
+def _recordings(system: str, root: Path) -> int:
+    """Rows of the tables that `tools.closeness` writes of a system."""
+    page = (root / "docs" / "closeness.md").read_text(encoding="utf-8")
+    rows = page.partition(f"## {system}: real and model")[2].partition("\n## ")[0]
+    return len(re.findall(r"^\| [\w.-]+ \| .*\.\.", rows, re.MULTILINE))
 
 
 def _audited(root: Path) -> str:

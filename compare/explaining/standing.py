@@ -263,7 +263,13 @@ def headline(records: Sequence[Record], seeds: Seeds) -> str:
 
 
 def _figure(decision: Decision) -> str:
-    return f"{decision.metric.heading}: {decision.value}"
+    return _with_unit(decision.metric, decision.value)
+
+
+def _with_unit(metric: Metric, value: str) -> str:
+    """A heading such as "age p99, ms" stands over a column of numbers; in a sentence the unit follows the number."""
+    name, _, unit = metric.heading.partition(", ")
+    return f"{name}: {value} {unit}".rstrip()
 
 
 def _undecided(records: Sequence[Record], undecided: Sequence[Decision], seeds: Seeds) -> Iterator[str]:
@@ -282,7 +288,7 @@ def _undecided(records: Sequence[Record], undecided: Sequence[Decision], seeds: 
             alike.setdefault(listed(reasons), []).append(decision)
     for why, of in alike.items():
         figures = "; ".join(
-            f"{decision.metric.heading}: {decision.ends[0][0]} with {named(records, decision.ends[0][1])}"
+            f"{_with_unit(decision.metric, decision.ends[0][0])} with {named(records, decision.ends[0][1])}"
             for decision in of
         )
         groups = listed(decision.group for decision in of)

@@ -63,7 +63,7 @@ def logs(
     SOURCE is a log file, a folder of them, or - for standard input: of Kafka brokers and clients (Java, librdkafka,
     kafka-python, aiokafka, kafkajs, franz-go) and of RocketMQ brokers, name servers and clients, plain, gzipped,
     rotated, or as printed by docker, kubectl and compose; all may be given together. Layout and zone are recognised by
-    content. What the logs leave open is told with its candidates, and with whose log would decide.
+    content. Where the logs leave a cause open, the candidates are listed with the log that would decide.
     """
     known_zones = _zones(zones)
     if report is not None:

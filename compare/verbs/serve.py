@@ -44,7 +44,7 @@ DEFAULT: Mapping[str, str] = {"kafka": "range", "rocketmq": "AVG"}
 """System to what its clients use if nobody says otherwise. Brokers of RocketMQ are never told a strategy."""
 
 CONCLUDED = (
-    "members' beliefs are concluded from what they say to the servers and are told by them; which records a member's"
+    "members' ownership is concluded from their requests and the servers' answers; which records a member's"
     " code has handled is not seen, so that redelivered and burst say nothing"
 )
 """What the figures rest on."""
@@ -106,11 +106,13 @@ topics of a large cluster keeps every client waiting for some 50 ms, and hardly 
     help="Port of the first broker, or of the name server; others follow it. 0: free ones.  [default: 9092 for kafka,"
     " 9876 for rocketmq]",
 )
-@click.option("--host", default="127.0.0.1", show_default=True, help="Address to listen on, and that clients are told.")
+@click.option(
+    "--host", default="127.0.0.1", show_default=True, help="Address to listen on and to advertise to clients."
+)
 @click.option(
     "--advertise",
     metavar="HOST",
-    help="Name or address that clients are told instead of --host; needed where that is 0.0.0.0 (all of this machine).",
+    help="Name or address to advertise instead of --host; needed where that is 0.0.0.0 (all of this machine).",
 )
 @click.option(
     "--initial-delay",
@@ -149,7 +151,7 @@ def serve(
 
     SYSTEM is kafka or rocketmq. The scenario says which brokers and topics there are, and its events happen at their
     times of the real clock: brokers stop and return, topics come and grow; its members are not started, because
-    members are the real clients, so that it needs no group and no run. Without one there is one broker. Topics that
+    members are the real clients, so it needs no group and no run. Without one there is one broker. Topics that
     nobody names are created when clients ask for them.
 
     The first line on standard output says where clients begin. docs/serving.md tells what is served.

@@ -90,8 +90,9 @@ def test_every_page_says_its_language(site: Path, pages: dict[Path, Links]) -> N
     for page in pages:
         text = page.read_text(encoding="utf-8")
         if "__md_scope" in text:
-            folders = page.relative_to(site).parts[:-1]
-            assert f'<html lang="{"zh" if "zh" in folders else "en"}"' in text, page
+            chinese = "zh" in page.relative_to(site).parts[:-1]
+            assert f'<html lang="{"zh" if chinese else "en"}"' in text, page
+            assert f'placeholder="{"搜索" if chinese else "Search"}"' in text, page
 
 
 def test_no_page_names_anything_elsewhere_to_be_fetched(site: Path, pages: dict[Path, Links]) -> None:

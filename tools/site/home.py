@@ -25,9 +25,31 @@ BEFORE_MS, AFTER_MS = 1_000, 6_000
 """Time shown around the join."""
 
 
-def with_timeline(markdown: str) -> str:
-    """The page with the timeline in the place of its mark."""
-    return markdown.replace(MARK, timeline()) if MARK in markdown else markdown
+CHINESE: Mapping[str, str] = {
+    "slow motion": "慢放",
+    "1 s in 1 s": "1 秒播放 1 秒",
+    "1 s in 2 s": "1 秒播放 2 秒",
+    "1 s in 10 s": "1 秒播放 10 秒",
+    '"no owner"': '"没有消费者"',
+    '"two owners"': '"两个消费者"',
+    "Kafka, classic, eager: range (the default)": "Kafka 经典协议，eager：range（默认）",
+    "Kafka, classic, cooperative: cooperative-sticky": "Kafka 经典协议，cooperative：cooperative-sticky",
+    "Kafka, consumer protocol: uniform": "Kafka 消费者协议：uniform",
+    "RocketMQ: AVG (the default)": "RocketMQ：AVG（默认）",
+}
+"""Words around the timeline on the first page in Chinese."""
+
+
+def with_timeline(markdown: str, language: str) -> str:
+    """The page with the timeline in the place of its mark. ``language``: ``en`` or ``zh``."""
+    if MARK not in markdown:
+        return markdown
+    shown = timeline()
+    for words, chinese in CHINESE.items() if language == "zh" else ():
+        if words not in shown:
+            raise ValueError(f"the timeline has no words {words!r}")
+        shown = shown.replace(words, chinese)
+    return markdown.replace(MARK, shown)
 
 
 @cache

@@ -13,6 +13,7 @@ from typing import Any
 import jieba
 from mkdocs.config.defaults import MkDocsConfig
 from mkdocs.structure.files import File, Files
+from mkdocs.structure.nav import Navigation
 from mkdocs.structure.pages import Page
 
 from tools import four_events
@@ -81,15 +82,24 @@ def on_page_markdown(markdown: str, page: Page, config: MkDocsConfig, files: Fil
     markdown = playground.with_way_in(markdown)
     if playground.is_there():
         markdown = four_events.with_links(markdown)
-    markdown = steps.with_steps(home.with_timeline(diagrams.with_diagrams(gallery.with_cards(markdown, _made))))
+    markdown = home.with_timeline(gallery.with_cards(markdown, _made), _language(page))
+    markdown = steps.with_steps(diagrams.with_diagrams(markdown))
     there = {file.src_uri for file in files}
     return relinked(markdown, uri, there)
 
 
+def on_page_context(context: dict[str, Any], page: Page, config: MkDocsConfig, nav: Navigation) -> dict[str, Any]:
+    """A page says its language, and the theme's own words are in it: a page is rendered before the next one's turn."""
+    config.theme["language"] = _language(page)
+    return context
+
+
+def _language(page: Page) -> str:
+    return "zh" if page.file.src_uri.startswith(CHINESE) else "en"
+
+
 def on_post_page(output: str, page: Page, config: MkDocsConfig) -> str:
-    """A page says its language; the script of Mermaid is only on pages that have a diagram."""
-    if page.file.src_uri.startswith(CHINESE):
-        output = output.replace('<html lang="en"', '<html lang="zh"', 1)
+    """The script of Mermaid is only on pages that have a diagram."""
     if 'class="mermaid"' not in output:
         return output
     up = "../" * page.url.count("/")

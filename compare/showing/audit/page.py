@@ -36,7 +36,7 @@ def write_report(document: ReportDocument) -> str:
         _payload(groups),
         SCRIPTS,
         _labels(),
-        headline=document.get("headline") or "",
+        headline=_first_sentence(document.get("headline") or ""),
         weight=document.get("weight"),
         rows=[_row(group) for group in groups],
         columns=LIST,
@@ -49,6 +49,12 @@ def write_report(document: ReportDocument) -> str:
         shape_width=WIDTH,
         shape_height=HEIGHT,
     )
+
+
+def _first_sentence(headline: str) -> str:
+    """The worst of it: what the sentences after it count, the tiles count as well."""
+    first, end, _ = headline.partition(". ")
+    return first + end.strip()
 
 
 def _labels() -> str:
@@ -120,10 +126,12 @@ def _improvable(group: PicturedGroup) -> bool:
 
 
 FILTERS: tuple[tuple[str, str, Callable[[PicturedGroup], bool]], ...] = (
+    ("empty", "without members", lambda group: group.get("members") == 0),
     ("idle", "with idle members", lambda group: bool(group.get("idle_members"))),
     ("unowned", "with queues without owner", lambda group: bool(group.get("unowned_queues"))),
     ("twice", "with queues owned twice", lambda group: bool(group.get("double_owned_queues"))),
     ("improvable", "less fair than possible", _improvable),
+    ("lag", "with records that wait", lambda group: bool(group.get("lag"))),
     ("untold", "incompletely known", lambda group: group.get("jain") is None and group.get("members") != 0),
 )
 """Short name, words, and which groups belong to it."""

@@ -2,7 +2,7 @@
 
 A member is gone: it closed, or its process was killed.
 
-A member stands still for a while: its whole process, or the user's code alone.
+A member pauses for a while: its whole process, or the user's code alone.
 
 A member takes longer for its records for a while.
 
@@ -213,7 +213,7 @@ class StopPolling(Event):
 
 class Slow(Event):
     """Members take so long for each record for a while, then their own time again, as when a database answers slowly. A
-    process that is started anew meanwhile has its own time."""
+    process that is restarted meanwhile has its own time."""
 
     slow: dict[str, Duration]
     """Member (or a range of them) to how long its code takes for one record."""

@@ -72,9 +72,9 @@ class Poison(Event):
     poison: str
     """The queue (``topic-number`` or ``topic-broker-number``)."""
     attempts: Annotated[int, Field(strict=True, ge=1)] | None = None
-    """After so many attempts the user's code skips the record; left out: it tries for ever. Where it tries in place,
-    each member counts anew; what comes from RocketMQ's retry topic says how often it was tried. The system's own limit
-    (``maxReconsumeTimes``) holds besides."""
+    """After so many attempts the user's code skips the record; left out: it tries without end. Where it tries in place,
+    each member counts from 1; what comes from RocketMQ's retry topic says how often it was tried. The system's own
+    limit (``maxReconsumeTimes``) holds besides."""
     pause: Duration = 1000.0
     """Between attempts, where the user's code tries in place."""
 

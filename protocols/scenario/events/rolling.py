@@ -18,7 +18,7 @@ _NUMBERED = re.compile(r"(.+)\.(\d{1,9})", re.ASCII | re.DOTALL)
 
 class Rolling(Event):
     """Members are restarted one after the other, as a rolling deploy or upgrade does it; short for the events ``leave``
-    or ``crash``, ``restart`` and ``join`` of each of them, which the results tell of."""
+    or ``crash``, ``restart`` and ``join`` of each of them, which the results show."""
 
     rolling: tuple[str, ...]
     """The members in the order of their restarts; ranges (``c1..c6``) stand for all their names."""

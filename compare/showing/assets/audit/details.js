@@ -134,12 +134,14 @@ function more(group) {
 function detailsOf(group) {
   const drawn = group.members.length > 0 || group.unowned;
   const drawings = drawn ? pictures(group) : null;
+  const ownership = drawn ? el("section", {}, el("h3", {}, "Ownership"), legend(group, group.views[1] || group.views[2]), drawings,
+    group.remarks.length ? el("ul", { class: "notes" }, ...group.remarks.map((line) => el("li", {}, line))) : null, ownersTable(group))
+    : !group.detailed ? null : el("p", { class: "quiet" }, group.mode === "shared" ? "No member is known, so there is nothing to draw." : "Every member reads every queue, so there is no allocation to draw.");
+  // The picture comes first: the sentences below it are about what one sees there.
   const box = el("div", { class: "details" },
+    ownership,
     findings(group),
     score(group),
-    drawn ? el("section", {}, el("h3", {}, "Ownership"), legend(group, group.views[1] || group.views[2]), drawings,
-      group.remarks.length ? el("ul", { class: "notes" }, ...group.remarks.map((line) => el("li", {}, line))) : null, ownersTable(group))
-      : !group.detailed ? null : el("p", { class: "quiet" }, group.mode === "shared" ? "No member is known, so there is nothing to draw." : "Every member reads every queue, so there is no allocation to draw."),
     el("div", { class: "columns" }, whatIf(group), perTopic(group)),
     figures(group),
     more(group));
