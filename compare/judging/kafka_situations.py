@@ -12,6 +12,7 @@ from compare.judging.playing import (
     Script,
     Situation,
     Wait,
+    another_joins,
     connections_lost,
     in_place,
     instance_of,
@@ -20,6 +21,7 @@ from compare.judging.playing import (
     refused_at_start,
     refused_at_work,
     stopped,
+    stopped_with_records,
     watched,
     watched_from_the_start,
 )
@@ -41,13 +43,6 @@ from protocols.engine.nodes import Message
 
 SLOW_MS: Final = 4_000
 """How long a slow callback takes: longer than the default interval of heartbeats."""
-
-
-def another_joins(stage: Stage) -> Script:
-    yield from in_place(stage, FIRST)
-    stage.begin()
-    yield from in_place(stage, SECOND)
-    yield from watched(stage)
 
 
 def slow_callback(stage: Stage) -> Script:
@@ -167,14 +162,6 @@ def locks_end(stage: Stage) -> Script:
     stage.begin()
     stage.world.expire_locks()
     yield from watched(stage)
-
-
-def stopped_with_records(stage: Stage) -> Script:
-    yield from in_place(stage, FIRST)
-    yield Wait(lambda: stage.has_records(FIRST), stage.waits.reached)
-    stage.begin()
-    stage.members.stop(FIRST)
-    yield Wait(lambda: not stage.members.alive(FIRST), stage.waits.back)
 
 
 CLASSIC, CONSUMER, SHARE = "classic", "consumer", "share"

@@ -276,6 +276,13 @@ class AnyStage(Protocol):
         """Whether the first member works again (or all that it should read is read again)."""
 
 
+class StageOfShared(AnyStage, Protocol):
+    """One whose records are given out one by one."""
+
+    def has_records(self, member: str) -> bool:
+        """Whether it was given records that it has not acknowledged."""
+
+
 def instance_of(member: str) -> str:
     """The id that makes it a static member."""
     return f"instance-{member}"
@@ -326,6 +333,19 @@ def refused_at_start(kind: type[Message], error: str, stage: AnyStage) -> Script
     yield from watched(stage, least=stage.waits.watched_at_start)
 
 
+def another_joins(stage: AnyStage) -> Script:
+    yield from in_place(stage, FIRST)
+    stage.begin()
+    yield from in_place(stage, SECOND)
+    yield from watched(stage)
+
+
+def stopped_with_records(stage: StageOfShared) -> Script:
+    yield from in_place(stage, FIRST)
+    yield Wait(lambda: stage.has_records(FIRST), stage.waits.reached)
+    yield from _stopped(stage)
+
+
 def watched_from_the_start(stage: AnyStage) -> Script:
     stage.begin()
     yield from in_place(stage, FIRST)
@@ -341,6 +361,10 @@ def connections_lost(stage: AnyStage) -> Script:
 
 def stopped(stage: AnyStage, *, static: bool = False) -> Script:
     yield from in_place(stage, FIRST, static=static)
+    yield from _stopped(stage)
+
+
+def _stopped(stage: AnyStage) -> Script:
     stage.begin()
     stage.members.stop(FIRST)
     yield Wait(lambda: not stage.members.alive(FIRST), stage.waits.back)

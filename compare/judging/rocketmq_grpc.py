@@ -31,11 +31,13 @@ from compare.judging.playing import (
     Script,
     Situation,
     Wait,
+    another_joins,
     in_place,
     joins,
     refused_at_start,
     refused_at_work,
     stopped,
+    stopped_with_records,
     watched,
     watched_from_the_start,
 )
@@ -97,13 +99,6 @@ _KINDS: Final = {ClientType.PUSH_CONSUMER: PUSH, ClientType.SIMPLE_CONSUMER: SIM
 # What happens.
 
 
-def another_joins(stage: Stage) -> Script:
-    yield from in_place(stage, FIRST)
-    stage.begin()
-    yield from in_place(stage, SECOND)
-    yield from watched(stage)
-
-
 def another_leaves(stage: Stage) -> Script:
     yield from in_place(stage, FIRST, SECOND)
     stage.begin()
@@ -153,14 +148,6 @@ def fails(stage: Stage) -> Script:
     """Until the record that it could not handle has come again, which lasts 10 s."""
     yield from watched_from_the_start(stage)
     yield Wait(lambda: stage.exchanges.given_out().came_again() > 0, HANDLED_WITHIN_MS)
-
-
-def stopped_with_records(stage: Stage) -> Script:
-    yield from in_place(stage, FIRST)
-    yield Wait(lambda: stage.has_records(FIRST), stage.waits.reached)
-    stage.begin()
-    stage.members.stop(FIRST)
-    yield Wait(lambda: not stage.members.alive(FIRST), stage.waits.back)
 
 
 STORIES: Final = (

@@ -232,10 +232,14 @@ def answer_if_done(leader: ShareLeader, call: Call, number: int) -> None:
     request = open.request
     message: ShareFetchAnswer | ShareAcknowledgeAnswer
     duration = leader.limits(request.group).lock_duration_ms
-    if isinstance(request, ShareAcknowledge):
+    # Behind a stroke stands what Kafka's code throws there, with which it fails the request as a whole.
+    thrown = [error.partition("/")[0] for error in open.results.values() if "/" in error]
+    error = thrown[0] if thrown else open.error
+    if error != NONE:
+        answer = ShareAcknowledgeAnswer if isinstance(request, ShareAcknowledge) else ShareFetchAnswer
+        message = answer(request.correlation, error)
+    elif isinstance(request, ShareAcknowledge):
         message = ShareAcknowledgeAnswer(request.correlation, NONE, duration, tuple(open.results.items()))
-    elif open.error != NONE:
-        message = ShareFetchAnswer(request.correlation, open.error)
     else:
         rows = _rows(leader, request, open.found, open.results)
         message = ShareFetchAnswer(request.correlation, NONE, duration, tuple(rows))

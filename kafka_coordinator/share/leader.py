@@ -269,8 +269,7 @@ def written(leader: ShareLeader, call: Call, write: PendingWrite) -> None:
     if write.number is not None:
         request = leader.requests[write.number]
         request.unwritten -= 1
-        # Behind a stroke stands what Kafka's code threw, of which a client hears nothing.
-        request.results[partition] = change.error.partition("/")[0] or NONE
+        request.results[partition] = change.error or NONE
     if change.error:
         return
     if not change.of_lock and (write.member_id is not None or write.died):

@@ -41,21 +41,22 @@ VERSIONS: Final[Mapping[str, Mapping[str, str]]] = {
 }
 
 
-def java(version: str, folder: Path) -> str:
+def java(version: str, folder: Path, program: str = "JavaConsumer") -> str:
     """The command of the Java program; `UnavailableError` where Java, Maven or the jars are missing."""
     artifacts = {"org.apache.kafka:kafka-clients": version, "org.slf4j:slf4j-simple": "1.7.36"}
     found, jars = find_java(), released_jars("kafka-clients", version, artifacts)
     javac = shutil.which("javac", path=str(Path(found).resolve().parent)) or shutil.which("javac")
     if javac is None:
         raise UnavailableError("no javac beside java")
-    source = str(CLIENTS / "JavaConsumer.java")
+    source = str(CLIENTS / f"{program}.java")
     subprocess.run([javac, "-cp", f"{jars}/*", "-d", str(folder), source], check=True, timeout=120)
-    return f"{found} -XX:TieredStopAtLevel=1 -cp '{folder}:{jars}/*' JavaConsumer"
+    return f"{found} -XX:TieredStopAtLevel=1 -cp '{folder}:{jars}/*' {program}"
 
 
-def judged(command: str) -> dict[str, Any]:
-    """What the verb finds, which must end well."""
+def judged(command: str, *situations: str) -> dict[str, Any]:
+    """What the verb finds in these situations (all), which must end well."""
     options = ["--client", f"{command} {{bootstrap}} {{topic}} {{group}}", "--at-once", "2", "--format", "json"]
+    options += [part for name in situations for part in ("--situation", name)]
     result = CliRunner().invoke(conformance, options, standalone_mode=False)
     assert result.exception is None, result.exception
     document: dict[str, Any] = json.loads(result.stdout)
@@ -78,6 +79,26 @@ def test_the_java_client_does_what_its_model_does(version: str, tmp_path: Path) 
     document = judged(command)
     wrong = [each for each in document["situations"] if not each["same"] and each["name"] not in VERSIONS[version]]
     assert not wrong, [(each["name"], each["client"], each["java"]) for each in wrong]
+
+
+SHARES: Final = ("record", "told to end", "session expires", "SHARE_SESSION_NOT_FOUND on ShareFetch")
+
+
+def test_the_java_share_consumer_does_what_its_model_does(tmp_path: Path) -> None:
+    try:
+        command = java("4.4.0", tmp_path, "JavaShareConsumer")
+    except UnavailableError as why:
+        pytest.skip(str(why))
+    document = judged(command, *SHARES)
+    assert (document["protocol"], document["same"]) == ("share", len(document["situations"]))
+
+
+def test_franz_go_keeps_what_a_member_of_a_share_group_owes(tmp_path: Path) -> None:
+    try:
+        program = go_program((CLIENTS / "franz_go_share_consumer.go").read_text(encoding="utf-8"), tmp_path, "1.22.3")
+    except UnavailableError as why:
+        pytest.skip(str(why))
+    assert judged(program, *SHARES)["protocol"] == "share"
 
 
 def test_a_program_that_goes_on_with_a_fenced_producer_fails() -> None:

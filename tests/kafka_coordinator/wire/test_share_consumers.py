@@ -9,7 +9,10 @@ from confluent_kafka.admin import AdminClient, NewTopic
 
 from compare.testing.brokers import KafkaBroker
 from protocols.facts import Acquired, Available, Ended
-from tests.kafka_coordinator.wire.serving import until
+from tests.kafka_coordinator.wire.broker_answers import steady_answers
+from tests.kafka_coordinator.wire.broker_cases import Ask
+from tests.kafka_coordinator.wire.serving import serving, until
+from tests.kafka_coordinator.wire.share_cases import ACCEPT, Share
 
 SOON = {"group.share.min.heartbeat.interval.ms": 100, "group.share.heartbeat.interval.ms": 100}
 
@@ -147,3 +150,24 @@ def test_dead_records_are_told_as_a_real_broker_tells_them(broker: KafkaBroker, 
         assert each.headers() == [(f"__dlq.errors.{name}", text.encode()) for name, text in (*where, *more)]
         copied = (f"k{offset}".encode(), f"v{offset}".encode())
         assert (each.key(), each.value()) == (copied if copies == "true" else (None, None))
+
+
+def test_an_acknowledgement_that_reaches_from_before_the_first_record_to_behind_the_last_fails_as_a_whole() -> None:
+    """As a real 4.4.0 answered it, whose code throws there."""
+
+    def conversation(ask: Ask, topic: str) -> list[Any]:
+        it = Share(ask, topic)
+        it.join()
+        it.produce(b"a", b"b")
+        it.fetch(0)
+        it.acknowledge(1, (0, 1, [ACCEPT]))
+        return [it.acknowledge(2, (0, 5, [ACCEPT])), it.acknowledge(3, (0, 0, [ACCEPT]))]
+
+    with serving({}) as ours:
+        failed, behind = steady_answers(ours.bootstrap, conversation, "gone")
+    assert (failed["error_code"], failed["acquisition_lock_timeout"], failed["responses"]) == (
+        "unknown_server_error",
+        0.0,
+        [],
+    )
+    assert (behind["error_code"], behind["responses"][0]["partitions"][0]["error_code"]) == ("none", "none")
