@@ -319,9 +319,12 @@ class Broker(NodeState):
         if peer in self.active:
             self.active[peer] = max(now, self.active[peer])
 
-    def commit_popped(self, now: Time, group: str, topic: str, committed: Mapping[int, int]) -> None:
-        """The group was given records out by POP: queue number to the offset behind the last of them."""
-        for number, offset in committed.items():
+    def commit_popped(
+        self, now: Time, group: str, topic: str, committed: Mapping[int, int], numbers: Iterable[int]
+    ) -> None:
+        """The group was given records of these queues by POP. ``committed``: queue number to the offset behind them."""
+        for number in numbers:
+            offset = committed[number]
             if self.offsets.query(group, topic, number) != offset:
                 self.offsets.commit(now, group, topic, number, offset)
                 self.unflushed = True

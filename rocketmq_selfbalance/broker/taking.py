@@ -38,7 +38,7 @@ def take(broker: Broker, now: Time, state: GivenOut, request: ReceiveMessage, ou
     random = _random(len(numbers), waiting, out)
     handles = records.give_out(now, ends, numbers, request, random)
     _tell(broker, now, state, request, handles, out)
-    broker.commit_popped(now, state.group, state.topic, {number: records.committed[number] for number in numbers})
+    broker.commit_popped(now, state.group, state.topic, records.committed, numbers)
     return tuple(handles)
 
 

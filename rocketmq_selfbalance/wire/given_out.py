@@ -86,8 +86,7 @@ def stored_record(served: Served, state: GivenOut, *, of_retry: bool, number: in
 
 def commit(served: Served, state: GivenOut, numbers: Iterable[int]) -> None:
     """The offsets of these queues are committed."""
-    committed = {number: state.committed[number] for number in numbers}
-    served.broker.commit_popped(served.now, state.group, state.topic, committed)
+    served.broker.commit_popped(served.now, state.group, state.topic, state.committed, numbers)
 
 
 def set_timers(served: Served, now: Time, state: GivenOut, out: Outbox) -> None:
