@@ -35,6 +35,8 @@ _INVALID_ARGUMENT, _TOO_LARGE, _UNIMPLEMENTED, _INTERNAL = 3, 8, 12, 13
 _UNREADABLE: Final = "Invalid protobuf byte sequence"
 _UNITS: Final = {"H": 3_600_000.0, "M": 60_000.0, "S": 1_000.0, "m": 1.0, "u": 0.001, "n": 0.000_001}
 """Of a deadline, in milliseconds."""
+_MOST_DIGITS: Final = 8
+"""Of a deadline."""
 
 _HEAD: Final = block_of({":status": "200", "content-type": "application/grpc"})
 _TAIL: Final = block_of({"grpc-status": "0"})
@@ -73,8 +75,10 @@ class _Open:
 
 
 def _deadline(text: str) -> Time:
-    unit = _UNITS.get(text[-1:])
-    return int(text[:-1]) * unit if unit is not None and text[:-1].isdecimal() else _NO_DEADLINE_MS
+    number, unit = text[:-1], _UNITS.get(text[-1:])
+    if unit is None or not number.isdecimal() or len(number) > _MOST_DIGITS:
+        return _NO_DEADLINE_MS
+    return int(number) * unit
 
 
 class GrpcConversation:

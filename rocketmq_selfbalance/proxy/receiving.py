@@ -198,15 +198,16 @@ def end(proxy: Proxy, now: Time, call: Call, status: Status, out: Outbox, messag
     proxy.answer(call, out, *parts)
 
 
-_COMPRESSED, _TRANSACTION = 1, 8
+_COMPRESSED = 1
+_DIGITS = 19
+"""Of the least number that has no place in 64 bits."""
 
 
 def message_of(topic: str, stored: Stored, handle: Handle | None, times: int) -> Message:
     """A stored message as clients are given it; ``handle``: None where it is not given out; ``times``: how often it has
     come back."""
     record, properties = stored.record, parse_properties(stored.record.properties)
-    delivered = properties.get("TIMER_DELIVER_MS")
-    priority = properties.get("_SYS_MSG_PRIORITY_")
+    delivered = _whole(properties.get("TIMER_DELIVER_MS"))
     keys = properties.get("KEYS", "")
     system = SystemProperties(
         tag=properties.get("TAGS"),
@@ -219,17 +220,22 @@ def message_of(topic: str, stored: Stored, handle: Handle | None, times: int) ->
         born_host=properties.get("__BORNHOST") or _address(record.born_host),
         store_timestamp=timestamp(stored.stored),
         store_host=_address(stored.store_host),
-        delivery_timestamp=timestamp(int(delivered)) if delivered is not None and delivered.isdecimal() else None,
+        delivery_timestamp=timestamp(delivered) if delivered is not None else None,
         receipt_handle=str(handle) if handle is not None else None,
         queue_id=record.queue_number if handle is None else handle.number,
         queue_offset=stored.offset if handle is None else handle.offset,
         delivery_attempt=times + 1,
         message_group=properties.get("__SHARDINGKEY"),
         trace_context=properties.get("__TRACE_CONTEXT"),
-        priority=int(priority) if priority is not None and priority.isdecimal() else None,
+        priority=_whole(properties.get("_SYS_MSG_PRIORITY_")),
     )
     user = {name: value for name, value in properties.items() if name not in checks.SYSTEM_PROPERTIES}
     return Message(Resource(name=topic), user, system, record.body)
+
+
+def _whole(text: str | None) -> int | None:
+    """What a property says, where that is a number: clients of the older line write what they like."""
+    return int(text) if text is not None and len(text) < _DIGITS and text.isdecimal() else None
 
 
 def _kind(properties: dict[str, str]) -> MessageType:

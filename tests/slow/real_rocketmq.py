@@ -1,5 +1,6 @@
 """A real RocketMQ on loopback for tests: a name server, two brokers with small heaps, the released Maven jars."""
 
+import json
 import os
 import subprocess
 import time
@@ -57,6 +58,21 @@ class RealRocketMQ:
         assert ran.returncode == 0, ran.stdout + ran.stderr
         # The tool's logger tells of its own start first.
         return "".join(line for line in ran.stdout.splitlines(keepends=True) if " |-" not in line)
+
+    def start_proxy(self) -> str:
+        """A proxy for clients of the 5.x line; its ``host:port``. It is the newest release's."""
+        version = VERSIONS[-1]
+        jars = released_jars("rocketmq-proxy", version, {"org.apache.rocketmq:rocketmq-proxy": version})
+        port, remoting = free_ports(2)
+        configuration, log = self.folder / "rmq-proxy.json", self.folder / "proxy.log"
+        settings = {"rocketMQClusterName": "Test", "grpcServerPort": port, "remotingListenPort": remoting}
+        configuration.write_text(json.dumps({**settings, "namesrvAddr": self.name_server}), encoding="utf-8")
+        home = [f"-Duser.home={self.folder}", f"-DROCKETMQ_HOME={self.folder}"]
+        java = [find_java(), "-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC", "-Xmx256m", *home, "-cp", f"{jars}/*"]
+        command = [*java, "org.apache.rocketmq.proxy.ProxyStartup", "-pc", str(configuration)]
+        process = _started(command, log, self._processes, self.folder, RMQ_PROXY_HOME=str(self.folder))
+        _wait_for(log, "startup successfully", process)
+        return f"127.0.0.1:{port}"
 
     def start_member(
         self, group: str, instance: str, *topics: str, strategy: str = "Averagely", model: str = "CLUSTERING"
@@ -124,7 +140,9 @@ def _wait_until_registered(cluster: RealRocketMQ) -> None:
     raise AssertionError(f"the brokers do not register:\n{told[-4000:]}")
 
 
-def _started(command: Sequence[str], log: Path, processes: ExitStack, folder: Path) -> subprocess.Popen[bytes]:
+def _started(
+    command: Sequence[str], log: Path, processes: ExitStack, folder: Path, **more: str
+) -> subprocess.Popen[bytes]:
     with log.open("wb") as output:
         process = subprocess.Popen(
             command,
@@ -132,7 +150,7 @@ def _started(command: Sequence[str], log: Path, processes: ExitStack, folder: Pa
             stdout=output,
             stderr=subprocess.STDOUT,
             cwd=folder,
-            env={**os.environ, "HOME": str(folder)},
+            env={**os.environ, "HOME": str(folder), **more},
         )
     processes.callback(stop, process)
     return process

@@ -79,7 +79,7 @@ def message(content: bytes) -> bytes:
     return b"\0" + len(content).to_bytes(4) + content
 
 
-def head(method: str, client_id: str) -> bytes:
+def head(method: str, client_id: str, timeout: str = "30S") -> bytes:
     """The header block of a call."""
     said = {
         ":method": "POST",
@@ -88,7 +88,7 @@ def head(method: str, client_id: str) -> bytes:
         "content-type": "application/grpc",
         "te": "trailers",
     }
-    return block_of({**said, "grpc-timeout": "30S", "x-mq-client-id": client_id})
+    return block_of({**said, "grpc-timeout": timeout, "x-mq-client-id": client_id})
 
 
 _METHODS = (*METHODS, "Telemetry", "Telemetry", "SendMessage", "ReceiveMessage", "PullMessage")
@@ -100,7 +100,7 @@ def any_call(random: Random, mutated: Any) -> bytes:
     method, stream = random.choice(_METHODS), next(_streams)
     known = METHODS.get(method)
     content = encode(any_record(known.request if known is not None else TelemetryCommand, random))
-    block = head(method, random.choice(("c1",) * 8 + ("c2", "")))
+    block = head(method, random.choice(("c1",) * 8 + ("c2", "")), random.choice(("30S",) * 9 + ("9" * 5_000 + "S",)))
     how = random.randrange(20)
     if how < 8:
         content = mutated(content, random)
