@@ -18,6 +18,8 @@ from rocketmq_selfbalance.cluster import CLASSIC, PUSH_CONSUMER
 
 SEND: Final = "SEND_MESSAGE_V2"
 _PUSH_THREADS: Final = 20
+_AROUND_MS: Final = 250.0
+"""So far from slow records others are told from them."""
 
 
 class _Client(Part):
@@ -31,6 +33,7 @@ class _Client(Part):
     failIf: str | None = None  # noqa: N815
     failTimes: int | None = None  # noqa: N815
     slowIf: str | None = None  # noqa: N815
+    slowMs: Ms = 0  # noqa: N815
 
 
 class _Action(Part):
@@ -180,7 +183,7 @@ def of_grpc(line: Line) -> Story | str:
         },
         queues,
         members,
-        list(_actions(told)),
+        [*_actions(told), *_slow(told, clients, sent, places)],
         sent,
         given,
         float(told.lengthMs),
@@ -204,8 +207,8 @@ def _why_not(told: _Recording, clients: Sequence[_Client]) -> str | None:
         return "its clients are no push consumers alone: a script calls them, or they are of another kind"
     if any(":" in client.subscriptions for client in clients):
         return "tags are not simulated"
-    if any(client.slowIf for client in clients):
-        return "listeners that are slow for single records are not simulated"
+    if len({(client.slowIf, client.slowMs) for client in clients}) != 1:
+        return "listeners that are slow for single records, each for others"
     if {client.id for client in clients} - {each.client for each in told.events if each.event == "started"}:
         return "a client that never started"
     if len(told.topology.groups) != 1 or told.topology.proxySettings or len({client.group for client in clients}) != 1:
@@ -250,6 +253,23 @@ def _sent(told: _Recording, clients: Sequence[_Client], places: Mapping[str, Pla
         fails = times if bad is not None and each.body.startswith(bad) else None
         firsts.setdefault(place, Sent(came, place, fails))
     return _in_order(firsts)
+
+
+def _slow(
+    told: _Recording, clients: Sequence[_Client], sent: Sequence[Sent], places: Mapping[str, Place]
+) -> Iterator[tuple[float, Mapping[str, object]]]:
+    """All members are slow while the records come for which their listeners are. Raises `MalformedCase` where others
+    come among them."""
+    begins, lasts = clients[0].slowIf, clients[0].slowMs
+    if begins is None:
+        return
+    slow = {places[each.messageId] for each in told.deliveries if each.body.startswith(begins)}
+    times = [each.at for each in sent if each.place in slow]
+    others = [each.at for each in sent if each.place not in slow]
+    if not times or any(times[0] - _AROUND_MS <= at <= times[-1] + _AROUND_MS for at in others):
+        raise MalformedCase("deliveries", "slow records one after the other", "others among them")
+    length = times[-1] - times[0] + 2 * _AROUND_MS
+    yield times[0] - _AROUND_MS, {"slow": {each.id: f"{lasts}ms" for each in clients}, "for": f"{length:.0f}ms"}
 
 
 def _in_order(firsts: Mapping[Place, Sent]) -> list[Sent]:

@@ -15,7 +15,7 @@ from compare.conformance.rocketmq_popping.story import Story, of_grpc, of_remoti
 CAPTURES = Path(__file__).parents[2] / "captures" / "rocketmq"
 LIVED = (
     *("broker_restart", "fail_to_dlq", "fifo", "fifo_fail", "join_three", "killed", "leave_by_close"),
-    *("queues_added", "stopped", "share_all", "share_1"),
+    *("queues_added", "slow_renewed", "stopped", "share_all", "share_1"),
 )
 
 
