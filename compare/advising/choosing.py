@@ -31,7 +31,7 @@ class Concern:
 
 
 LOST: Final = (
-    Concern("records lost", ("harm.work.skipped",), "records never handled"),
+    Concern("records lost", ("harm.work.lost",), "records lost"),
     Concern("records refused", ("harm.work.refused",), "records not written"),
 )
 """Come before all others: nobody is advised to lose records."""

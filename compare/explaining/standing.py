@@ -131,13 +131,14 @@ def _best_of_each(
 
 def _best(metric: Metric, values: Sequence[Figure], may: Sequence[bool]) -> Figure:
     """The best value of those who may have it; None where nobody is better than the rest, or where somebody who may not
-    have it suffers less."""
+    have it suffers less, or is just better than the only one who may."""
     known = [value for value in values if value is not None]
     allowed = [value for value, each in zip(values, may, strict=True) if each and value is not None]
     if not metric.better or not allowed or (len(set(known)) < 2 and all(may)):
         return None
     least = min if metric.better < 0 else max
-    return None if metric.path in HURTING and least(known) != least(allowed) else least(allowed)
+    alone = metric.path in HURTING or len(allowed) < 2
+    return None if alone and least(known) != least(allowed) else least(allowed)
 
 
 def _span(low: str, high: str) -> str:

@@ -7,7 +7,7 @@ for a while, so all of them are asked.
 
 import asyncio
 import sys
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from typing import TypeVar
 
 from compare.reading.observed import ObservedGroup, Skipped, SourceText
@@ -73,7 +73,7 @@ class Cluster:
             raise UserError(
                 f"no name server returns a route for the groups: {unknown[0]}; expected a route of RocketMQ"
             )
-        facts: list[Fact | Skipped] = [each for found in of_groups for each in found]
+        facts = [each for found in _without_popped(dict(zip(groups, of_groups, strict=True)), topics) for each in found]
         if late:
             facts.append(
                 self._skipped(f"{len(late)} of {len(groups)} groups are not read in time, expected a longer --timeout")
@@ -224,6 +224,18 @@ class Cluster:
 
     def _skipped(self, why: str) -> Skipped:
         return Skipped(self._source.name, None, why)
+
+
+def _without_popped(
+    of_groups: Mapping[str, list[Fact | Skipped]], topics: Collection[str]
+) -> Iterator[list[Fact | Skipped]]:
+    """What is told of groups, without names that have neither member nor offset and may be those of a group and a topic
+    that it pops: the retry topics of both look alike (spec pop 5.5)."""
+    for name, found in of_groups.items():
+        ends = (topic for topic in topics if name.endswith((f"_{topic}", f"+{topic}")))
+        is_told = any(isinstance(each, Connections | Progress) for each in found)
+        if is_told or not any(name[: -len(topic) - 1] in of_groups for topic in ends):
+            yield found
 
 
 def observe(

@@ -105,7 +105,7 @@ def test_nobody_is_advised_to_lose_records() -> None:
     keeps = of("keeps", (5, 0), (6, 0))
     for measured, lost in ((loses, 7), (keeps, 0)):
         for figures in measured.runs:
-            figures["harm.work.skipped"] = lost  # type: ignore[index]
+            figures["harm.work.lost"] = lost  # type: ignore[index]
     assert [each["then"] for each in advice([loses, keeps], "")["conditions"]] == ["keeps"]
 
 

@@ -27,12 +27,13 @@ class Cluster:
         self.model = "CLUSTERING"
         self.properties = {"allocateMessageQueueStrategy": AVG, "PROP_CONSUME_TYPE": "CONSUME_PASSIVELY"}
         self.topics = ["orders", "%RETRY%g"]
+        self.retry_topics = ["%RETRY%g"]
 
     def name_server(self, code: int, fields: Mapping[str, str]) -> Answer:
         if code == 206:
-            return ok({"topicList": ["orders", "%RETRY%g", "broker-a"]})
+            return ok({"topicList": ["orders", *self.retry_topics, "broker-a"]})
         assert code == 105
-        if fields["topic"] not in ("orders", "%RETRY%g"):
+        if fields["topic"] not in ("orders", *self.retry_topics):
             return 17, "No topic route info in name server for the topic", ""
         return route(self.brokers, 2 if fields["topic"] == "orders" else 1)
 
@@ -46,8 +47,10 @@ class Broker:
 
     def __call__(self, code: int, fields: Mapping[str, str]) -> Answer:
         cluster = self.cluster
+        if code == 208 and fields["consumerGroup"] != "g":
+            return ok({"consumeTps": 0.0, "offsetTable": {}})
         if code == 203:
-            if not cluster.connected:
+            if not cluster.connected or fields["consumerGroup"] != "g":
                 return 206, "the consumer group[g] not online", ""
             connections = [
                 {"clientId": id, "clientAddr": f"127.0.0.1:{40000 + n}"} for n, id in enumerate(cluster.connected)
@@ -130,6 +133,14 @@ def test_a_topic_that_does_not_exist_is_told_and_so_is_consumption_in_order(serv
 def test_a_group_without_members_is_offline(servers: ExitStack) -> None:
     group = group_of(observe(start(servers, Cluster({}))))
     assert (group.state, group.members) == ("OFFLINE", ())
+
+
+def test_the_retry_topic_of_a_popped_topic_is_no_group(servers: ExitStack) -> None:
+    cluster = Cluster({"10.0.0.1@a": []})
+    cluster.retry_topics += ["%RETRY%g_orders", "%RETRY%g+orders", "%RETRY%g_payments"]
+    found = [each for each in observe(start(servers, cluster)) if isinstance(each, ObservedGroup)]
+    # There is no topic payments: whoever is called so is a group without members.
+    assert [each.name for each in found] == ["g", "g_payments"]
 
 
 def test_a_broadcasting_group_is_told_as_such(servers: ExitStack) -> None:

@@ -164,3 +164,6 @@ def test_who_leaves_records_is_not_accused_of_ownership() -> None:
     owned = ran(made(systems=["kafka:range"], events=[]))[1]["variants"]
     _, behind = record(everything([(X0, offset) for offset in range(7, 57)]))
     assert "(age p99, ms: 900 with Kafka share, with work left undone)" in headline([*owned, behind], {})
+    best = {cell.metric.path: cell.best for cell in rows([*owned, behind], {})[0]}
+    assert best["harm.work.waiting"]
+    assert not best["messages"], "the only one that did the work is not best at what costs others less"
