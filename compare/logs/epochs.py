@@ -21,11 +21,10 @@ _WIDEST = 20
 
 @dataclass(frozen=True, slots=True)
 class Join:
-    """A member that joined from a state, at a time, and the first and the last epoch that this may have raised."""
+    """A member that joined, the state before, and the first and the last epoch that this may have raised."""
 
     member: str
     before: str
-    at: float
     first: int
     last: int
 
@@ -34,14 +33,12 @@ class Epochs:
     """``events``: of the group, in order of time."""
 
     def __init__(self, events: Sequence[Event], processes: Processes) -> None:
-        self.joins = list(_joins(events, processes))
         moved = [event for event in events if isinstance(event, Moved) and not event.instance]
         self._joined = {event.member for event in moved if event.before == "JOINING"}
         self._of_epoch: dict[int, tuple[Join, ...]] = {}
-        firsts = sorted({join.first for join in self.joins})
-        by_first = sorted(self.joins, key=lambda join: join.first)
+        by_first = sorted(_joins(events, processes), key=lambda join: join.first)
         starts = [join.first for join in by_first]
-        for first in firsts:
+        for first in dict.fromkeys(starts):
             near = by_first[bisect_left(starts, first) : bisect_left(starts, first + _WIDEST)]
             for last in sorted({join.last for join in near if join.last < first + _WIDEST}):
                 within = tuple(join for join in near if join.last <= last)
@@ -83,4 +80,4 @@ def _joins(events: Sequence[Event], processes: Processes) -> Iterator[Join]:
             process = processes.of(event)
             answer, question = answered.pop(process, None), asked.get(process)
             if answer is not None and question is not None:
-                yield Join(answer.member, question.before, answer.at, answer.epoch, latest[process])
+                yield Join(answer.member, question.before, answer.epoch, latest[process])

@@ -126,7 +126,8 @@ class _Sharing:
             waiting = [] if each.at_broker else [gone for gone in left if each.seen.get(gone.member, gone.at) < gone.at]
             before = self.drafts[place - 1].generation if place else 0
             self.follows = before == (each.generation or 0) - 1 or (not place and each.generation is None)
-            each.departures += [self._placed(gone, each) for gone in left if gone not in waiting]
+            if not each.departures:
+                each.departures = [self._placed(gone, each) for gone in left if gone not in waiting]
             each.joined = self._new_members(place, each, since, through)
             self.known |= {*each.joined, *each.seen, *(each.listed or ())}
             self.known -= {gone.member for gone in each.departures}
