@@ -1,6 +1,6 @@
 """What the explorer has to know of Kafka's nodes (`protocols.engine.exploration`)."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Final, NamedTuple
 
@@ -109,6 +109,9 @@ class _ReplicatedLog(NamedTuple):
         if value is not None:
             values[key] = value
         topic.ends[partition] = topic.ends.get(partition, 0) + 1
+
+    def history(self) -> Iterable[tuple[Key, Value]]:
+        return self.records.items()
 
     def latest(self) -> dict[Key, Value]:
         return dict(self.records)

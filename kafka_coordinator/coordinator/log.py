@@ -6,6 +6,7 @@ The topic is replicated: it lives outside of the brokers, and whoever leads a pa
 In Kafka the internal topic, `CoordinatorLoaderImpl` and `LogCleaner`.
 """
 
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Any, Final, NamedTuple, Protocol, TypeAlias
@@ -159,6 +160,10 @@ class PartitionLog(NodeState):
         kept = [each for each in newest.values() if each.value is not None]
         self.records = sorted(kept, key=lambda each: each.position)
         self._keys = dict.fromkeys((record.key for record in self.records), True)
+
+    def history(self) -> Iterable[tuple[Key, Value | None]]:
+        """All records that are still there, oldest first."""
+        return [(key, value) for _, key, value in self.records]
 
     def latest(self) -> dict[Key, Value]:
         """The newest value of each key that has one, in the order in which they were written."""

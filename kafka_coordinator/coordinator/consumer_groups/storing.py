@@ -23,7 +23,7 @@ from kafka_coordinator.coordinator.consumer_groups.member import JOINING, Consum
 from kafka_coordinator.coordinator.consumer_groups.uniform_balance import timeline_order
 from kafka_coordinator.coordinator.core import Core
 from kafka_coordinator.coordinator.group import session_timer
-from kafka_coordinator.coordinator.log import Key, Record, Value
+from kafka_coordinator.coordinator.log import Key, Value
 from protocols.engine.nodes import Outbox, Time
 from protocols.facts import Granted, RebalanceBegan, RebalanceEnded, Transition
 from protocols.java import Queue
@@ -188,7 +188,7 @@ def bump(
 def replayed(core: Core, partition: int, latest: Mapping[Key, Value]) -> dict[str, ConsumerGroup]:
     """The groups of the consumer protocol among the newest records of a log, without their offsets."""
     groups = {key.group: ConsumerGroup(key.group, partition) for key in latest if isinstance(key, EpochKey)}
-    for seated, member_ids in _seated(core.log(partition).records, groups):
+    for seated, member_ids in _seated(core.log(partition).history(), groups):
         for member_id in member_ids:
             profile: Profile = latest[MemberKey(seated.id, member_id)]
             standing = latest.get(CurrentKey(seated.id, member_id), JOINING)
@@ -212,12 +212,12 @@ def replayed(core: Core, partition: int, latest: Mapping[Key, Value]) -> dict[st
 
 
 def _seated(
-    records: Iterable[Record], groups: Mapping[str, ConsumerGroup]
+    records: Iterable[tuple[Key, Value | None]], groups: Mapping[str, ConsumerGroup]
 ) -> list[tuple[ConsumerGroup, Iterable[str]]]:
     """The groups with the ids of their members in the order in which they came; of a group is noted how many there have
     been at once, as far as the log tells."""
     seated: dict[str, dict[str, None]] = {}
-    for _, key, value in records:
+    for key, value in records:
         group = groups.get(key.group)
         if group is None:
             continue

@@ -168,10 +168,17 @@ def _read_all(state: BrokerState, now: Time, request: Fetch, context: Context) -
             nothing_yet = False
             left -= len(read.content)
         found.append((partition, read))
-    found.sort(key=lambda each: not each[1].is_known)
+    found.sort(key=lambda each: _place(each[1]))
     if len(found) > MANY:
         yield
     return (yield from _told(state, now, request, context, found, names))
+
+
+def _place(read: "Read") -> int:
+    """What was read comes first in an answer, then unknown topic ids, then partitions that there are not."""
+    if read.is_known:
+        return 0
+    return 1 if read.error is ErrorCode.unknown_topic_id else 2
 
 
 def refused_fetch(state: BrokerState, now: Time, request: Fetch, code: ErrorCode) -> Answer:
