@@ -177,7 +177,6 @@ READ = (
     "lessons-rocketmq.html",
     "gallery.html",
     "notebooks/2-kafka-coordinator.html",
-    "reports/audit.html",
 )
 
 
