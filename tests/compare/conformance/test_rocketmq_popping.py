@@ -20,10 +20,9 @@ LIVED = (
 
 
 def story(name: str) -> Story | str:
-    path = CAPTURES / "grpc" / f"{name}.json"
-    if path.exists():
-        return of_grpc(json.loads(gzip.decompress(path.read_bytes())))
-    return of_remoting(json.loads(gzip.decompress((CAPTURES / "remoting_pop" / f"{name}.json.gz").read_bytes())))
+    (path,) = [path for kind in ("grpc", "remoting_pop") for path in (CAPTURES / kind).glob(f"{name}.json")]
+    line = json.loads(gzip.decompress(path.read_bytes()))
+    return of_grpc(line) if path.parent.name == "grpc" else of_remoting(line)
 
 
 @pytest.mark.parametrize("name", LIVED)
