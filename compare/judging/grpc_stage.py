@@ -25,6 +25,7 @@ from compare.judging.playing import (
 )
 from compare.judging.programs import Printed
 from compare.judging.rocketmq_reactions import AGAIN, read_line, when
+from compare.judging.rocketmq_situations import SERVERS
 from compare.judging.worlds import Exchange, Listener
 from protocols.engine.nodes import Message, Time
 from protocols.engine.sockets import Interference
@@ -32,9 +33,6 @@ from protocols.facts import Acquired, Available, End, Ended
 from protocols.java import Queue
 from rocketmq_selfbalance.popping import messages as of_model
 from rocketmq_selfbalance.proxy import METHODS, Answered, Call, Code, Status, Telemetry
-
-DOOR: Final = "grpc"
-"""Who asks the proxy for real clients."""
 
 SETTINGS, HEARTBEAT, ASSIGNMENT, RECEIVE = "Telemetry", "Heartbeat", "QueryAssignment", "ReceiveMessage"
 ACK, CHANGE = "AckMessage", "ChangeInvisibleDuration"
@@ -92,7 +90,7 @@ class Exchanges(Listener[GrpcExchange]):
     def sent(
         self, now: Time, arrives: Time | None, sender: str, to: str, message: Message, number: int, cause: int
     ) -> None:
-        if not {sender, to}.isdisjoint((DOOR, FIRST, SECOND)):
+        if {sender, to}.isdisjoint(SERVERS):
             super().sent(now, arrives, sender, to, message, number, cause)
 
     def given_out(self) -> GivenOut[Queue]:
