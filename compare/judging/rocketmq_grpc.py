@@ -49,7 +49,6 @@ from compare.serving.cluster import start
 from compare.serving.rocketmq import RocketMQService
 from protocols.engine.nodes import Message, Time
 from protocols.engine.sockets import Interference, Sockets
-from protocols.errors import UserError
 from protocols.load import PoisonRecord
 from rocketmq_selfbalance.cluster import (
     NAME_SERVER,
@@ -219,8 +218,6 @@ class Programs:
         served = await start("rocketmq", port=0, observer=self.exchanges, brokers=BROKERS, topics=topics)
         assert isinstance(served.service, RocketMQService)
         self.sockets, self.service = served.world, served.service
-        if self.service.proxy is None:
-            raise UserError("--client needs grpc, expected: pip install 'equipoise[serve]'")
         if self.situation.in_order:
             self.service.cluster.create_topic(TOPIC, topics[TOPIC], "FIFO")
             self.service.cluster.create_group(GROUP, in_order=True, most_retries=MOST_RETRIES)
@@ -234,7 +231,7 @@ class Programs:
         environment = {CALLBACK_MS: str(SLOW_MS)} if self.situation.slow else {}
         if self.situation.fails:
             environment[FAILS] = str(self.situation.fails)
-        return {"endpoints": self.service.proxy or "", "topic": TOPIC, "group": GROUP}, environment
+        return {"endpoints": self.service.proxy, "topic": TOPIC, "group": GROUP}, environment
 
     async def started(self) -> None:
         await self.members.started()
