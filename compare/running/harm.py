@@ -79,10 +79,11 @@ def why_skipped(
     for now, fact in timeline.told(Position) if passed else ():
         reader = f"{fact.group}/{fact.member}" if fact.group in timeline.broadcasting else fact.group
         begun.setdefault((reader, fact.queue), []).append((now, fact.member, fact))
+    given_up: list[tuple[Ended, int]] = []
     for each in passed:
         count = each.end - each.first
         if isinstance(each.fact, Ended):
-            yield why_given_up(timeline, each.fact, count, most)
+            given_up.append((each.fact, count))
         elif each.fact is not None:
             why, who = each.fact.why, each.fact.member
             event = event_before(timeline, timeline.end)
@@ -98,6 +99,7 @@ def why_skipped(
         waited = at - production[each.read.queue].arrival(each.first, at)
         event = event_before(timeline, at)
         yield Reason(BEGINS_BEHIND, count, event, fact.why, (who,), waited, count, alike=fact.why)
+    yield from why_given_up(timeline, given_up, most)
 
 
 def why_refused(

@@ -54,6 +54,9 @@ PULL_FAILED = "pull failed"
 SLOW_START = "fetches under way, records before these, a member that had just begun"
 """What may keep an owner that runs from handling anything for a while, where no fact says what did."""
 
+KEEPS_PLACE = "permits nobody else"
+"""What a group does for a member that has ended, as long as it does not know."""
+
 LEAST_PART = 0.2
 """What explains less of a stall than this part does not explain it."""
 
@@ -187,13 +190,21 @@ class WhyStalled:
                         yield Explained(covers, Reason(STUCK, 0.0, event, text, (fact.member,), covers, alike=text))
 
     def _ended(self, stall: Stall) -> Iterator[Explained]:
-        """Where no queue has an owner: who was to take records of it has ended, and the group does not know yet."""
+        """Where no queue has an owner: the only one who was to take records of it has ended, and the group does not
+        know yet. A new process of the member is another member there."""
         permissions = self._beliefs[stall.read.reader, stall.read.queue]
+        end = self._timeline.end
         for permitted in permissions if stall.read.reader in self._timeline.without_owners else ():
-            covers = in_common(permitted.since, permitted.until or self._timeline.end, stall.since, stall.until)
-            if covers and self._timeline.causes.ended_between(permitted.member, permitted.since, stall.until):
-                event = self._latest_event(stall.until, permitted.member)
-                yield Explained(covers, Reason(AWAY, 0.0, event, members=(permitted.member,), lasted=covers))
+            until = permitted.until or end
+            gone = self._timeline.causes.first_end(permitted.member, permitted.since, min(until, stall.until))
+            others = [each for each in permissions if each.member != permitted.member]
+            if gone is None or any(each.since <= gone < (each.until or end) for each in others):
+                continue
+            until = min([until, *(each.since for each in permissions if each.since > gone)])
+            covers = in_common(gone, until, stall.since, stall.until)
+            if covers:
+                event, member = self._latest_event(gone, permitted.member), permitted.member
+                yield Explained(covers, Reason(AWAY, 0.0, event, KEEPS_PLACE, (member,), until - gone))
 
     def _begins(self, fact: StandsStill, stall: Stall) -> Iterator[Time]:
         """When the member began to handle anything; of the queue itself, where other queues of it go on."""
@@ -298,7 +309,7 @@ class WhyStalled:
             if since < until:
                 covers = self._doings.handles(belief.group, belief.member, since, until, stall.read.queue)
                 event = event_before(self._timeline, stall.since)
-                yield Explained(covers, Reason(BUSY, 0.0, event, members=(belief.member,), lasted=stall.lasted))
+                yield Explained(covers, Reason(BUSY, 0.0, event, members=(belief.member,), lasted=covers))
 
     def _latest_event(self, at: Time, member: str) -> str | None:
         """The latest event until this time that is about the member."""

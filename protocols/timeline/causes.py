@@ -136,9 +136,13 @@ class Causes:
         self.last_event = max(at, default=0.0)
         """Milliseconds; 0 where nothing happens after the beginning."""
 
+    def first_end(self, member: str, since: Time, until: Time) -> Time | None:
+        """When a member's process first came to an end in this time, both ends included."""
+        return min((at for at in self._ends.get(member, ()) if since <= at <= until), default=None)
+
     def ended_between(self, member: str, since: Time, until: Time) -> bool:
         """Whether a member's process came to an end in this time, both ends included."""
-        return any(since <= at <= until for at in self._ends.get(member, ()))
+        return self.first_end(member, since, until) is not None
 
     def of(self, effect: Effect) -> Happening:
         began = self._by_root.get(effect.root)

@@ -18,7 +18,7 @@ POISON = {"at": "10s", "poison": "X-0"}
             "40s",
             {},
             [{"at": "30s", "crash": "c1"}],
-            "c1 is taken for gone while having them",
+            "c1 is taken for gone while having them after c1 crashes",
             "channelExpiredTimeout: 120s",
         ),
         (
@@ -26,15 +26,23 @@ POISON = {"at": "10s", "poison": "X-0"}
             "10ms",
             {},
             [{"at": "30s", "crash": "c1"}],
-            "the client of c1 is gone",
+            "the client of c1 is gone after c1 crashes",
             "restarts of the members",
+        ),
+        (
+            "given_again",
+            "90s",
+            {"enableProxyAutoRenew": False},
+            [{"at": "65s", "slow": {"c1": "80s"}, "for": "1s"}],  # it is about some of the records alone
+            "c1 and c2 do not acknowledge them within the invisible time of 60 s",
+            "defaultInvisibleTimeMills: 60s",
         ),
         (
             "given_again",
             "10ms",
             {},
             [{"at": "30s", "reset_offsets": "g", "topic": "X", "to": "10s"}],
-            "they begin anew",
+            "they begin anew after offsets of g in X are set back to 10s",
             "resets of offsets",
         ),
         (
@@ -44,6 +52,30 @@ POISON = {"at": "10s", "poison": "X-0"}
             [{"at": "238s", "hang": "c1", "for": "60s"}, {"at": "238s", "hang": "c2", "for": "60s"}],
             "2 records are hidden, as c1 and c2 were given them",
             "enableProxyAutoRenew: true, maxCacheMessageCount: 1024",
+        ),
+        (
+            "waiting",
+            "10ms",
+            {"client": "SimpleConsumer"},
+            [{"at": "238s", "hang": "c1", "for": "60s"}, {"at": "238s", "hang": "c2", "for": "60s"}],
+            "2 records are hidden, as c1 and c2 were given them",
+            "invisibleDuration: 15s, maxMessageNum: 16",
+        ),
+        (
+            "given_again",
+            "10ms",
+            {"client": "SimpleConsumer"},
+            [{"at": "30s", "lose": "c1"}, {"at": "31s", "restart": "c1"}],
+            "c1 does not acknowledge it within the invisible time of 15 s after c1 loses its machine",
+            "invisibleDuration: 15s",
+        ),
+        (
+            "skipped",
+            "10ms",
+            {"retryMaxTimes": 0},
+            [POISON, {"at": "20s", "poison": "X-0"}],
+            "they go to the dead letters after 1 attempt",
+            "retryMaxTimes: 0",
         ),
         (
             "skipped",
@@ -69,4 +101,4 @@ def test_the_reason_is_what_happened(
     )
     (variant,) = ran(given)[1]["variants"]
     reasons = variant["harm"]["because"][harm]
-    assert (text, setting) in [(each["text"], each["setting"]) for each in reasons]
+    assert (text, setting) in [(each["mechanism"], each["setting"]) for each in reasons]
