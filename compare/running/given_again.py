@@ -54,8 +54,7 @@ def why_given_again(timeline: Timeline, among: Ranges | None = None) -> Iterator
             first < given.end and given.first < end for first, end in among.get((given.group, given.queue), ())
         ):
             found.setdefault((_way(timeline, given), _event(timeline, given)), []).append(given)
-    if among is None:
-        yield from _by_reset(timeline)
+    yield from _by_reset(timeline, among)
     for (fate, event), alike in found.items():
         records = sum(given.end - given.first for given in alike)
         members = tuple(sorted({given.member for given in alike}))
@@ -64,7 +63,7 @@ def why_given_again(timeline: Timeline, among: Ranges | None = None) -> Iterator
             GIVEN_AGAIN,
             records,
             event,
-            _text(fate, members, hidden, "it" if records == 1 else "them"),
+            _text(fate, members, alike),
             members,
             hidden,
             records,
@@ -86,7 +85,7 @@ def _settings(timeline: Timeline, fate: str, alike: Sequence[Given]) -> tuple[st
 _FINAL: Final = frozenset({"acknowledged", "archived", "dead letter", "skipped", BY_RESET})
 
 
-def _by_reset(timeline: Timeline) -> Iterator[Reason]:
+def _by_reset(timeline: Timeline, among: Ranges | None) -> Iterator[Reason]:
     """A reason for each queue whose offset an administrator has set, so that records begin anew."""
     for commit in timeline.commits:
         if commit.member is not None or commit.error or commit.group not in timeline.without_owners:
@@ -97,7 +96,9 @@ def _by_reset(timeline: Timeline) -> Iterator[Reason]:
                 # Nobody has any of them once the offset is set.
                 of_time = before if given.until is not None and given.until <= commit.at else after
                 of_time.add(max(given.first, commit.offset), given.end)
-        again = sum(before.count(*each) for each in after.ranges())
+        of_these = [*after.ranges()] if among is None else among.get((commit.group, commit.queue), ())
+        both = ((max(one[0], two[0]), min(one[1], two[1])) for one in after.ranges() for two in of_these)
+        again = sum(before.count(*each) for each in both)
         resets = [each.text for each in timeline.causes.happenings if each.at <= commit.at and each.of_offsets]
         event = resets[-1] if resets else None
         if again:
@@ -125,16 +126,21 @@ def _event(timeline: Timeline, given: Given) -> str | None:
         happening
         for happening in timeline.causes.happenings
         if given.since <= happening.at <= until and given.member in happening.members
+        if not (happening.of_topics and given.fate in _NOT_IN_TIME)
     ]
     found = [happening for happening in about if happening.acts_late] or about
     return found[-1].event.text if found else None
 
 
-def _text(fate: str, members: tuple[str, ...], hidden: Time, them: str) -> str:
+def _text(fate: str, members: tuple[str, ...], alike: Sequence[Given]) -> str:
+    them = "it" if sum(given.end - given.first for given in alike) == 1 else "them"
+    hidden = max(given.due - given.since for given in alike)
     who, several = members_text(members), len(members) != 1
     if fate in _NOT_IN_TIME:
         had = "lock" if fate == "lock timeout" else "invisible time"
-        return f"{who} {'do' if several else 'does'} not acknowledge {them} within the {had} of {_duration(hidden)}"
+        renewed = ", renewals included" if any(each.renewed for each in alike) else ""
+        in_time = f"within the {had} of {_duration(hidden)}{renewed}"
+        return f"{who} {'do' if several else 'does'} not acknowledge {them} {in_time}"
     return {
         "released": f"{who} {'give' if several else 'gives'} {them} back",
         "session closed": f"the connection of {who} closes while {'they have' if several else 'it has'} {them}",

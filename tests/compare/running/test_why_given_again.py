@@ -78,6 +78,14 @@ POISON = {"at": "10s", "poison": "X-0"}
             "retryMaxTimes: 0",
         ),
         (
+            "no_progress",
+            "10ms",
+            {},
+            [{"at": "30s", "leave": ["c1", "c2"]}, {"at": "50s", "restart": ["c1", "c2"]}],
+            "c1 and c2 are away for 20 s after c1 and c2 leave",
+            "restarts of the members",
+        ),
+        (
             "skipped",
             "10ms",
             {"retryMaxTimes": 0},
@@ -102,3 +110,20 @@ def test_the_reason_is_what_happened(
     (variant,) = ran(given)[1]["variants"]
     reasons = variant["harm"]["because"][harm]
     assert (text, setting) in [(each["mechanism"], each["setting"]) for each in reasons]
+
+
+def test_a_share_group_keeps_the_place_of_a_process_that_was_started_anew() -> None:
+    """Its new process is another member; what nobody else may take waits for the session of the old one."""
+    given = made(
+        topics={"X": {"queues": 4}},
+        systems=["kafka:share"],
+        group={"name": "g", "members": {f"c{n}": {"subscribe": ["X"], "handle": "10ms"} for n in (1, 2, 3)}},
+        events=[{"at": "34s", "crash": "c1"}, {"at": "43s", "restart": "c1"}],
+        load={"produce": "1/s"},
+        run={"for": "100s"},
+    )
+    (variant,) = ran(given)[1]["variants"]
+    (why,) = variant["harm"]["because"]["no_progress"]
+    assert why["mechanism"].startswith("the group permits nobody but c1 to take records for 4")
+    assert why["mechanism"].endswith(" s after c1 crashes")
+    assert 40 < why["lasted_s"] < 46
