@@ -53,6 +53,8 @@ PULL_FAILED = "pull failed"
 
 SLOW_START = "fetches under way, records before these, a member that had just begun"
 """What may keep an owner that runs from handling anything for a while, where no fact says what did."""
+WAITS_ELSEWHERE = f"a receive that waits at another topic or broker (awaitDuration), {SLOW_START}"
+"""The same of RocketMQ's simple consumers, whose loop asks one topic and one broker at a time."""
 
 LEAST_PART = 0.2
 """What explains less of a stall than this part does not explain it."""
@@ -78,10 +80,13 @@ class WhyStalled:
         *,
         links_break: bool,
         down: BrokersDown,
+        candidates: str,
     ) -> None:
-        """``links_break``: whether anything happens in the run that makes links or brokers fail."""
+        """``links_break``: whether anything happens in the run that makes links or brokers fail. ``candidates``:
+        what may keep an owner, told where no fact says what did."""
         self._timeline, self._production, self._pauses = timeline, production, pauses
         self._doings, self._links_break, self._down_times = doings, links_break, down
+        self._candidates = candidates
         stalled = {(stall.read.reader, stall.read.queue) for stall in stalls}
         self._beliefs: dict[tuple[str, Queue], list[Interval]] = {key: [] for key in stalled}
         self._gaps: dict[tuple[str, Queue], list[Gap]] = {key: [] for key in stalled}
@@ -126,7 +131,7 @@ class WhyStalled:
         mostly = (each for each in found if each.covers >= stall.lasted / 2)
         best = next(mostly, None) or max(found, key=lambda each: each.covers, default=None)
         if best is None or best.covers < stall.lasted * LEAST_PART:
-            return Reason(UNKNOWN, stall.lasted, event_before(self._timeline, stall.since), SLOW_START)
+            return Reason(UNKNOWN, stall.lasted, event_before(self._timeline, stall.since), self._candidates)
         return best.reason._replace(weight=stall.lasted)
 
     def unowned(self, gap: Gap, lived: Time, after: Sequence[After]) -> Reason:

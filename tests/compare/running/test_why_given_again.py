@@ -127,3 +127,17 @@ def test_a_share_group_keeps_the_place_of_a_process_that_was_started_anew() -> N
     assert why["mechanism"].startswith("the group permits nobody but c1 to take records for 4")
     assert why["mechanism"].endswith(" s after c1 crashes")
     assert 40 < why["lasted_s"] < 46
+
+
+def test_a_simple_consumer_may_be_waiting_at_another_topic() -> None:
+    given = made(
+        topics={"X": {"queues": 1}, "Y": {"queues": 1}},
+        systems=[{"system": "rocketmq:POP", "settings": {"client": "SimpleConsumer"}}],
+        group={"name": "g", "members": {"c1": {"subscribe": ["X", "Y"], "handle": "10ms"}}},
+        load={"rates": {"X": "1/s", "Y": "4/min"}},
+        events=[],
+        run={"for": "2min"},
+    )
+    (variant,) = ran(given)[1]["variants"]
+    (why,) = variant["harm"]["because"]["no_progress"]
+    assert "candidates: a receive that waits at another topic or broker (awaitDuration), " in why["mechanism"]
