@@ -48,6 +48,8 @@ EXTRAS: Mapping[str, str] = {
     **dict.fromkeys(("cramjam", "crc32c", "kio"), "serve"),
 }
 """Package to the extra that installs it."""
+_OF_VERB: Mapping[tuple[str | None, str], str] = dict.fromkeys((("history", "pyarrow"), ("watch", "pyarrow")), "watch")
+"""Verb and package to an extra that is enough for the verb."""
 
 
 _NO_ROOM = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO})
@@ -74,6 +76,12 @@ class _LazyVerbs(click.Group):
             return super().invoke(ctx)
         except BrokenPipeError as error:
             raise _ReaderGoneError from error  # click itself would end with 1, which says that a condition failed
+        except ModuleNotFoundError as error:
+            package = (error.name or "").partition(".")[0]
+            extra = _OF_VERB.get((ctx.invoked_subcommand, package), EXTRAS.get(package))
+            if extra is None:
+                raise
+            raise UserError(f"{error.name} is not installed: pip install 'equipoise[{extra}]'") from error
         except Terminated as error:
             raise click.Abort from error  # before click ends a line for it, as for a Ctrl-C on a terminal
         except click.UsageError as error:
@@ -122,11 +130,6 @@ def main() -> None:
         if isinstance(cause, Terminated):
             _refuse(f"equipoise: ended by SIGTERM{more}", EXIT_CODE)
         _refuse(f"equipoise: interrupted{more}")
-    except ModuleNotFoundError as error:
-        extra = EXTRAS.get((error.name or "").partition(".")[0])
-        if extra is None:
-            raise
-        _refuse(f"equipoise: {error.name} is not installed: pip install 'equipoise[{extra}]'")
     except (_ReaderGoneError, BrokenPipeError):
         # Nobody is left to be told.
         _write_no_more()

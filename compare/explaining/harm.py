@@ -14,6 +14,7 @@ from compare.documents.comparison import Record, SharedRecord, Spread
 from compare.figures import Figure
 from compare.formatting import amount, duration, many, often, unit, variant_name
 from compare.running.checks import demanded_figure, is_behind
+from compare.running.reason_kinds import RESTLESS
 from compare.running.spread import figure, value_at
 from protocols.scenario.fields import listed
 from protocols.timeline.properties import SETTLES
@@ -196,7 +197,9 @@ def unsettled(told: Telling[Record]) -> Iterator[Sentence]:
     broken = next((check for check in record["checks"] if check["name"] == SETTLES and not check["held"]), None)
     if broken is not None:
         last = record["after"][-1]
-        why = because(record, "unsettled") or because_clause([*last["why_unowned"], *last["why_shared"]])
+        restless = all(each["kind"] == RESTLESS for each in record["harm"]["because"].get("unsettled", ()))
+        why = "" if restless else because(record, "unsettled")
+        why = why or because_clause([*last["why_unowned"], *last["why_shared"]])
         text = f"{told.name} does not settle: {broken['why']}{why}."
         yield Sentence(text, {"harm.settled": record["harm"]["settled"], "settle_s": told.at("settle_s")})
     elif record["settle_s"] is not None and record["settle_s"] >= LONG_S and record["after"][-1]["events"]:

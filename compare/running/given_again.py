@@ -4,7 +4,7 @@ What a reason rests on is how the time ended in which a member had them (`protoc
 fact, so nothing is guessed. An event is named only if it is about that member and happened in that time.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Final
 
 from compare.formatting import duration, many
@@ -44,40 +44,48 @@ _SETTINGS: Final[Mapping[str, tuple[str, ...]]] = {
 
 
 def why_given_again(timeline: Timeline, among: Ranges | None = None) -> Iterator[Reason]:
-    """A reason for each way in which records came back, weighted with how many there were, with the first event that
-    is known to have to do with it. ``among``: of these records only."""
-    found: dict[str, list[Given]] = {}
+    """A reason for each way in which records came back and each event that has to do with it, weighted with how many
+    there were. ``among``: of these records only."""
+    found: dict[tuple[str, str | None], list[Given]] = {}
     for given in timeline.given:
         if given.until is None or given.fate in _FINAL:
             continue
         if among is None or any(
             first < given.end and given.first < end for first, end in among.get((given.group, given.queue), ())
         ):
-            found.setdefault(_way(timeline, given), []).append(given)
-    if among is None:
-        yield from _by_reset(timeline)
-    for fate, alike in found.items():
-        event = next((event for given in alike if (event := _event(timeline, given)) is not None), None)
+            found.setdefault((_way(timeline, given), _event(timeline, given)), []).append(given)
+    yield from _by_reset(timeline, among)
+    for (fate, event), alike in found.items():
         records = sum(given.end - given.first for given in alike)
         members = tuple(sorted({given.member for given in alike}))
-        lasted = max((given.until or given.since) - given.since for given in alike)
+        hidden = max(given.due - given.since for given in alike)
         yield Reason(
             GIVEN_AGAIN,
             records,
             event,
-            _text(fate, members, lasted, "it" if records == 1 else "them"),
+            _text(fate, members, alike),
             members,
-            lasted,
+            hidden,
             records,
             alike=fate,
-            settings=_SETTINGS.get(fate, ()),
+            settings=_settings(timeline, fate, alike),
         )
+
+
+def _settings(timeline: Timeline, fate: str, alike: Sequence[Given]) -> tuple[str, ...]:
+    """Names of what would change that records came back so."""
+    if fate == "session closed" and not any(
+        timeline.causes.ended_between(each.member, each.since, timeline.end if each.until is None else each.until)
+        for each in alike
+    ):
+        return ("connections of the members",)
+    return _SETTINGS.get(fate, ())
 
 
 _FINAL: Final = frozenset({"acknowledged", "archived", "dead letter", "skipped", BY_RESET})
 
 
-def _by_reset(timeline: Timeline) -> Iterator[Reason]:
+def _by_reset(timeline: Timeline, among: Ranges | None) -> Iterator[Reason]:
     """A reason for each queue whose offset an administrator has set, so that records begin anew."""
     for commit in timeline.commits:
         if commit.member is not None or commit.error or commit.group not in timeline.without_owners:
@@ -88,7 +96,9 @@ def _by_reset(timeline: Timeline) -> Iterator[Reason]:
                 # Nobody has any of them once the offset is set.
                 of_time = before if given.until is not None and given.until <= commit.at else after
                 of_time.add(max(given.first, commit.offset), given.end)
-        again = sum(before.count(*each) for each in after.ranges())
+        of_these = [*after.ranges()] if among is None else among.get((commit.group, commit.queue), ())
+        both = ((max(one[0], two[0]), min(one[1], two[1])) for one in after.ranges() for two in of_these)
+        again = sum(before.count(*each) for each in both)
         resets = [each.text for each in timeline.causes.happenings if each.at <= commit.at and each.of_offsets]
         event = resets[-1] if resets else None
         if again:
@@ -109,23 +119,28 @@ def _way(timeline: Timeline, given: Given) -> str:
 
 
 def _event(timeline: Timeline, given: Given) -> str | None:
-    """The event about the member in the time in which it had the records."""
+    """The latest event about the member in the time in which it had the records; one that takes it away (a crash, a
+    hang) before its new start."""
     until = timeline.end if given.until is None else given.until
-    return next(
-        (
-            happening.event.text
-            for happening in reversed(timeline.causes.happenings)
-            if given.since <= happening.at <= until and given.member in happening.members
-        ),
-        None,
-    )
+    about = [
+        happening
+        for happening in timeline.causes.happenings
+        if given.since <= happening.at <= until and given.member in happening.members
+        if not (happening.of_topics and given.fate in _NOT_IN_TIME)
+    ]
+    found = [happening for happening in about if happening.acts_late] or about
+    return found[-1].event.text if found else None
 
 
-def _text(fate: str, members: tuple[str, ...], lasted: Time, them: str) -> str:
+def _text(fate: str, members: tuple[str, ...], alike: Sequence[Given]) -> str:
+    them = "it" if sum(given.end - given.first for given in alike) == 1 else "them"
+    hidden = max(given.due - given.since for given in alike)
     who, several = members_text(members), len(members) != 1
     if fate in _NOT_IN_TIME:
         had = "lock" if fate == "lock timeout" else "invisible time"
-        return f"{who} {'do' if several else 'does'} not acknowledge {them} within the {had} of {_duration(lasted)}"
+        renewed = ", renewals included" if any(each.renewed for each in alike) else ""
+        in_time = f"within the {had} of {_duration(hidden)}{renewed}"
+        return f"{who} {'do' if several else 'does'} not acknowledge {them} {in_time}"
     return {
         "released": f"{who} {'give' if several else 'gives'} {them} back",
         "session closed": f"the connection of {who} closes while {'they have' if several else 'it has'} {them}",
@@ -136,19 +151,35 @@ def _text(fate: str, members: tuple[str, ...], lasted: Time, them: str) -> str:
     }.get(fate, fate)
 
 
-def why_given_up(timeline: Timeline, ended: Ended, records: int, most: int | None) -> Reason:
-    """Why nobody gets records again that nobody has handled. ``most``: so often members are given one; RocketMQ's proxy
-    takes it once more, and buries it (None: nobody does)."""
-    members = () if ended.member is None else (ended.member,)
-    they, are, go = ("it", "is", "goes") if records == 1 else ("they", "are", "go")
-    if ended.how == "skipped":
-        them = "it" if records == 1 else "them"
-        text = (
-            f"{members_text(members)} looked at {them} and did not want {them}, and the group has gone on behind {them}"
-        )
-        settings = ("subscriptions of the members",)
-        return Reason(GIVEN_UP, records, None, text, members, None, records, alike=text, settings=settings)
-    attempts = max(
+def why_given_up(timeline: Timeline, passed: Iterable[tuple[Ended, int]], most: int | None) -> Iterator[Reason]:
+    """Why nobody gets records again that nobody has handled, for each way in which they ended; ``passed``: how each
+    stretch of them did, and how many it has. ``most``: so often members are given one; RocketMQ's proxy takes it once
+    more, and buries it (None: nobody does)."""
+    found: dict[tuple[str, int, str | None], list[tuple[Ended, int]]] = {}
+    for ended, records in passed:
+        skipped = ended.how == "skipped"
+        attempts = 0 if skipped else _attempts(timeline, ended)
+        key = ended.how, attempts if most is None else min(attempts, most), ended.member if skipped else None
+        found.setdefault(key, []).append((ended, records))
+    for (how, attempts, member), alike in found.items():
+        records = sum(count for _, count in alike)
+        they, them, are, go = ("it", "it", "is", "goes") if records == 1 else ("they", "them", "are", "go")
+        settings: tuple[str, ...] = ()
+        if how == "skipped":
+            who = members_text(() if member is None else (member,))
+            text = f"{who} looked at {them} and did not want {them}, and the group has gone on behind {them}"
+            settings = ("subscriptions of the members",)
+        else:
+            what = f"{are} archived" if how == "archived" else f"{go} to the dead letters"
+            after = f"after {many(attempts, 'attempt')}" if attempts else "without being given"
+            text = f"{they} {what} {after}"
+        members = tuple(sorted({ended.member for ended, _ in alike if ended.member is not None}))
+        yield Reason(GIVEN_UP, records, None, text, members, None, records, alike=text, settings=settings)
+
+
+def _attempts(timeline: Timeline, ended: Ended) -> int:
+    """How often the records were given out; 0 where nobody was given them."""
+    return max(
         (
             given.attempt
             for given in timeline.given
@@ -157,10 +188,6 @@ def why_given_up(timeline: Timeline, ended: Ended, records: int, most: int | Non
         ),
         default=0,
     )
-    attempts = attempts if most is None else min(attempts, most)
-    what = f"{are} archived" if ended.how == "archived" else f"{go} to the dead letters"
-    text = f"{they} {what} after {many(attempts, 'attempt')}" if attempts else f"{they} {what} without being given"
-    return Reason(GIVEN_UP, records, None, text, members, None, records, alike=text)
 
 
 def held(timeline: Timeline, read: ReadQueue, since: Time, until: Time) -> Iterator[tuple[Time, Reason]]:

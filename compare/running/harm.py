@@ -10,6 +10,7 @@ What hurts in a run, as the document has it.
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
+import rocketmq_selfbalance.cluster as rocketmq
 from compare.documents.comparison import After, HarmRecord, ReasonRecord, Record
 from compare.formatting import amount, many
 from compare.running.doings import Doings
@@ -42,8 +43,8 @@ from compare.running.reason_kinds import (
 from compare.running.reasons import Reason, Telling, members_text
 from compare.running.repeated import why_repeated, why_two_owners
 from compare.running.run_variant import RunResult, records_per_second
-from compare.running.setting_values import most_given
-from compare.running.stalls import WhyStalled, event_before, why_open
+from compare.running.setting_values import family_of, most_given
+from compare.running.stalls import SLOW_START, WAITS_ELSEWHERE, WhyStalled, event_before, why_open
 from compare.running.work import Passed, ReadQueue, broadcasting_reads, hidden_of, shared_reads, work_of
 from protocols import Queue
 from protocols.engine.nodes import Time
@@ -79,10 +80,11 @@ def why_skipped(
     for now, fact in timeline.told(Position) if passed else ():
         reader = f"{fact.group}/{fact.member}" if fact.group in timeline.broadcasting else fact.group
         begun.setdefault((reader, fact.queue), []).append((now, fact.member, fact))
+    given_up: list[tuple[Ended, int]] = []
     for each in passed:
         count = each.end - each.first
         if isinstance(each.fact, Ended):
-            yield why_given_up(timeline, each.fact, count, most)
+            given_up.append((each.fact, count))
         elif each.fact is not None:
             why, who = each.fact.why, each.fact.member
             event = event_before(timeline, timeline.end)
@@ -98,6 +100,7 @@ def why_skipped(
         waited = at - production[each.read.queue].arrival(each.first, at)
         event = event_before(timeline, at)
         yield Reason(BEGINS_BEHIND, count, event, fact.why, (who,), waited, count, alike=fact.why)
+    yield from why_given_up(timeline, given_up, most)
 
 
 def why_refused(
@@ -251,7 +254,10 @@ def harm_of(
     shared, alone = shared_reads(timeline, phases), broadcasting_reads(timeline)
     stalled = stalls(timeline, shared, production, pauses) if production else []
     longest = sorted(stalled, key=lambda each: -each.lasted)[:MOST_EXPLAINED]
-    explain = WhyStalled(timeline, production, pauses, longest, doings, links_break=breaks, down=down)
+    candidates = WAITS_ELSEWHERE if family_of(result.variant) == rocketmq.SIMPLE else SLOW_START
+    explain = WhyStalled(
+        timeline, production, pauses, longest, doings, links_break=breaks, down=down, candidates=candidates
+    )
     gaps = [
         (gap, time_existing(timeline.lives, gap.queue, gap.since, timeline.end if gap.until is None else gap.until))
         for gap in timeline.gaps

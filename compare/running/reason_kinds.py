@@ -155,10 +155,14 @@ _OF_FAMILIES: Mapping[str, Mapping[str, tuple[str, ...]]] = {
 
 _OTHERWISE: Mapping[str, Mapping[str, str]] = {
     "SimpleConsumer": {
+        "enableProxyAutoRenew": "invisibleDuration",
+        "maxCacheMessageCount": "maxMessageNum",
         "consumptionThreadCount": "threads",
         "defaultInvisibleTimeMills": "invisibleDuration",
     },
     "DefaultMQPushConsumer": {
+        "enableProxyAutoRenew": "popInvisibleTime",
+        "maxCacheMessageCount": "popThresholdForQueue",
         "consumptionThreadCount": "consumeThreadMax",
         "defaultInvisibleTimeMills": "popInvisibleTime",
         "retryMaxTimes": "maxReconsumeTimes",

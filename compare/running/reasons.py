@@ -240,6 +240,8 @@ def _paused(reason: Reason, unit: str) -> str:
 
 
 def _away(reason: Reason, unit: str) -> str:
+    if reason.text:
+        return f"{reason.text} for {_lasted(reason)}{_after(reason)}"
     if len(reason.members) > 1:
         return f"each member keeps its {unit}s while it restarts, and is away for up to {_lasted(reason)}"
     return f"{_members(reason)} is away for {_lasted(reason)}{_after(reason)}, and nobody takes its {unit}s"

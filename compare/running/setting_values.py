@@ -12,15 +12,15 @@ from protocols.scenario.model import STATIC, split_system
 def family_of(variant: Variant) -> str:
     """``kafka``, ``consumer protocol``, ``zookeeper``, ``rocketmq``, RocketMQ's ``orderly``, or, without owners,
     ``share`` and ``pop``, or the class of all clients where that is another one than RocketMQ's push consumer."""
+    system, strategy = split_system(variant.part.system)
     if has_no_owners(variant.part.system):
+        if system == "kafka":
+            return "share"
         name, usual = rocketmq.CLIENT_CLASS, variant.part.settings.get(rocketmq.CLIENT_CLASS)
         parts = [part for group in variant.scenario.groups.values() for part in group.members.values()]
         clients = {str(part.settings.get(name, usual)) for part in parts}
         client = clients.pop() if len(clients) == 1 else ""
-        if client in (rocketmq.SIMPLE, rocketmq.CLASSIC):
-            return client
-        return "share" if variant.part.system.startswith("kafka:") else "pop"
-    system, strategy = split_system(variant.part.system)
+        return client if client in (rocketmq.SIMPLE, rocketmq.CLASSIC) else "pop"
     if system == "kafka":
         protocol = kafka.protocol_of_variant(strategy.removesuffix(STATIC), {}, system)
         return "consumer protocol" if protocol == "consumer" else "kafka"

@@ -32,7 +32,7 @@ from compare.running.reason_kinds import (
     UNOWNED,
     WAITS,
 )
-from compare.running.reasons import Reason, in_common
+from compare.running.reasons import Reason, in_common, members_text
 from protocols import Queue
 from protocols.engine.nodes import Time
 from protocols.facts import Stage, StandsStill, Transition
@@ -53,6 +53,8 @@ PULL_FAILED = "pull failed"
 
 SLOW_START = "fetches under way, records before these, a member that had just begun"
 """What may keep an owner that runs from handling anything for a while, where no fact says what did."""
+WAITS_ELSEWHERE = f"a receive that waits at another topic or broker (awaitDuration), {SLOW_START}"
+"""The same of RocketMQ's simple consumers, whose loop asks one topic and one broker at a time."""
 
 LEAST_PART = 0.2
 """What explains less of a stall than this part does not explain it."""
@@ -78,10 +80,13 @@ class WhyStalled:
         *,
         links_break: bool,
         down: BrokersDown,
+        candidates: str,
     ) -> None:
-        """``links_break``: whether anything happens in the run that makes links or brokers fail."""
+        """``links_break``: whether anything happens in the run that makes links or brokers fail. ``candidates``:
+        what may keep an owner, told where no fact says what did."""
         self._timeline, self._production, self._pauses = timeline, production, pauses
         self._doings, self._links_break, self._down_times = doings, links_break, down
+        self._candidates = candidates
         stalled = {(stall.read.reader, stall.read.queue) for stall in stalls}
         self._beliefs: dict[tuple[str, Queue], list[Interval]] = {key: [] for key in stalled}
         self._gaps: dict[tuple[str, Queue], list[Gap]] = {key: [] for key in stalled}
@@ -113,10 +118,12 @@ class WhyStalled:
             *self._paused(stall),
             *self._stuck(stall),
             *self._ended(stall),
+            *self._all_away(stall),
             *self._gap(stall),
             *self._never_owned(stall),
             *([*self._busy(stall)] if stall.read.reader in self._timeline.without_owners else []),
             *starmap(Explained, held(self._timeline, *stall)),
+            *self._all_busy(stall),
             *self._again(stall),
             *self._refused(stall),
             *self._busy(stall),
@@ -124,7 +131,7 @@ class WhyStalled:
         mostly = (each for each in found if each.covers >= stall.lasted / 2)
         best = next(mostly, None) or max(found, key=lambda each: each.covers, default=None)
         if best is None or best.covers < stall.lasted * LEAST_PART:
-            return Reason(UNKNOWN, stall.lasted, event_before(self._timeline, stall.since), SLOW_START)
+            return Reason(UNKNOWN, stall.lasted, event_before(self._timeline, stall.since), self._candidates)
         return best.reason._replace(weight=stall.lasted)
 
     def unowned(self, gap: Gap, lived: Time, after: Sequence[After]) -> Reason:
@@ -187,13 +194,61 @@ class WhyStalled:
                         yield Explained(covers, Reason(STUCK, 0.0, event, text, (fact.member,), covers, alike=text))
 
     def _ended(self, stall: Stall) -> Iterator[Explained]:
-        """Where no queue has an owner: who was to take records of it has ended, and the group does not know yet."""
+        """Where no queue has an owner: the only one who was to take records of it has ended, and the group does not
+        know yet. A new process of the member is another member there."""
         permissions = self._beliefs[stall.read.reader, stall.read.queue]
+        end = self._timeline.end
         for permitted in permissions if stall.read.reader in self._timeline.without_owners else ():
-            covers = in_common(permitted.since, permitted.until or self._timeline.end, stall.since, stall.until)
-            if covers and self._timeline.causes.ended_between(permitted.member, permitted.since, stall.until):
-                event = self._latest_event(stall.until, permitted.member)
-                yield Explained(covers, Reason(AWAY, 0.0, event, members=(permitted.member,), lasted=covers))
+            until = permitted.until or end
+            gone = self._timeline.causes.first_end(permitted.member, permitted.since, min(until, stall.until))
+            others = [each for each in permissions if each.member != permitted.member]
+            if gone is None or any(each.since <= gone < (each.until or end) for each in others):
+                continue
+            until = min([until, *(each.since for each in permissions if each.since > gone)])
+            covers = in_common(gone, until, stall.since, stall.until)
+            if covers:
+                event, member = self._latest_event(gone, permitted.member), permitted.member
+                text = f"the group permits nobody but {member} to take records"
+                yield Explained(covers, Reason(AWAY, 0.0, event, text, (member,), min(until, stall.until) - gone))
+
+    def _all_away(self, stall: Stall) -> Iterator[Explained]:
+        """Where any member may take records of the queue: all who ever did have ended, and none is back."""
+        takers = self._anybody(stall)
+        if not takers:
+            return
+        away = {member: self._away(member, stall) for member in takers}
+        last = max(takers, key=lambda member: away[member][0])
+        since, until = away[last][0], min(self._timeline.end, *(until for _, until in away.values()))
+        if since < until:
+            covers, event = in_common(since, until, stall.since, stall.until), self._latest_event(since, last)
+            text = f"{members_text(takers)} {'is' if len(takers) == 1 else 'are'} away"
+            settings = ("restarts of the members",)
+            yield Explained(covers, Reason(AWAY, 0.0, event, text, takers, until - since, settings=settings))
+
+    def _away(self, member: str, stall: Stall) -> tuple[Time, Time]:
+        """From when to when the member is away, in the first such time that the stall has a part in; else no time."""
+        away = self._timeline.causes.away.get(member, ())
+        return next((each for each in away if each[0] < stall.until and stall.since < each[1]), (inf, 0.0))
+
+    def _anybody(self, stall: Stall) -> tuple[str, ...]:
+        """Where nobody is permitted more than others: who ever took records of the topic, sorted."""
+        key, end = (stall.read.reader, stall.read.queue), self._timeline.end
+        permitted = (
+            each for each in self._beliefs[key] if in_common(each.since, each.until or end, stall.since, stall.until)
+        )
+        if stall.read.reader not in self._timeline.without_owners or any(permitted):
+            return ()
+        taken = (each for each in self._timeline.given if each.group == key[0] and each.queue.topic == key[1].topic)
+        return tuple(sorted({each.member for each in taken}))
+
+    def _all_busy(self, stall: Stall) -> Iterator[Explained]:
+        """Where any member may take records of the queue: all who ever did handle records of others meanwhile."""
+        takers, (read, since, until) = self._anybody(stall), stall
+        handles = [self._doings.handles(read.reader, each, since, until, read.queue) for each in takers]
+        covers = min(handles, default=0.0)
+        if covers:
+            event = event_before(self._timeline, since)
+            yield Explained(covers, Reason(BUSY, 0.0, event, members=takers, lasted=covers))
 
     def _begins(self, fact: StandsStill, stall: Stall) -> Iterator[Time]:
         """When the member began to handle anything; of the queue itself, where other queues of it go on."""
@@ -298,7 +353,7 @@ class WhyStalled:
             if since < until:
                 covers = self._doings.handles(belief.group, belief.member, since, until, stall.read.queue)
                 event = event_before(self._timeline, stall.since)
-                yield Explained(covers, Reason(BUSY, 0.0, event, members=(belief.member,), lasted=stall.lasted))
+                yield Explained(covers, Reason(BUSY, 0.0, event, members=(belief.member,), lasted=covers))
 
     def _latest_event(self, at: Time, member: str) -> str | None:
         """The latest event until this time that is about the member."""

@@ -11,17 +11,19 @@ import time
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import partial
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from compare.catalogues import UNCOUNTED
 from compare.serving.history import History
-from compare.serving.recorded import Journal
 from compare.serving.service import Service
 from protocols.engine.nodes import Observer
 from protocols.engine.sockets import Sockets
 from protocols.errors import UserError
 from protocols.scenario.events import AddTopic, BrokerEvent, DeleteTopic, Event, Network, Queues
 from protocols.scenario.model import Scenario
+
+if TYPE_CHECKING:  # it needs the extra `serve`, which RocketMQ's brokers do without
+    from compare.serving.recorded import Journal
 
 PORTS: Mapping[str, int] = {"kafka": 9092, "rocketmq": 9876}
 """Where clients begin, if nobody says otherwise."""
@@ -131,7 +133,7 @@ async def start(
     settings: Mapping[str, object] = {},
     *,
     keeps_messages: bool = False,
-    journal: Journal | None = None,
+    journal: "Journal | None" = None,
     seed: int | None = None,
     brokers: Sequence[str] | None = None,
     topics: Mapping[str, Mapping[str, int]] | None = None,

@@ -27,7 +27,6 @@ from compare.running.variants import Variant
 from compare.serving.cluster import Served, start
 from compare.serving.history import MOST_MESSAGES, REAL, History
 from compare.serving.kept import Keeper, can_be_kept
-from compare.serving.recorded import Journal, make_traces
 from compare.serving.rocketmq import RocketMQService
 from compare.serving.service import Service
 from compare.verbs.options import HELP_OPTIONS, check_report, hear_sigterm, save_report, takes_versions
@@ -231,7 +230,11 @@ async def _serve(
     for each in (signal.SIGINT, signal.SIGTERM):
         loop.add_signal_handler(each, over.set)
     host, advertised = hosts
-    journal = None if record is None else Journal(record, settings)
+    journal = None
+    if record is not None:
+        from compare.serving.recorded import Journal  # Kafka's alone, with its extra
+
+        journal = Journal(record, settings)
     served = await start(
         system,
         scenario,
@@ -294,6 +297,8 @@ def _write(served: Served, end: Time, name: str, record: Path | None, report: Pa
 
 
 def _make_traces(served: Served, journal: Path) -> None:
+    from compare.serving.recorded import make_traces
+
     try:
         told = make_traces(journal)
     except OSError as error:

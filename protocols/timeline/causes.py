@@ -10,6 +10,7 @@ another only if nothing newer does (`CauseAttribution`).
 """
 
 from collections.abc import Callable, Container, Hashable, Iterable, Mapping, Sequence
+from math import inf
 from typing import NamedTuple
 
 from protocols.engine.nodes import Time
@@ -74,6 +75,8 @@ class Effect(NamedTuple):
     member: str | None = None
 
 
+_STARTS = (MemberChange.JOINS, MemberChange.RESTARTS)
+
 _BEGINNING = Happening(0.0, BEGINNING, (), 0)
 
 
@@ -130,15 +133,29 @@ class Causes:
             if event is not None and event.member_change in (MemberChange.ENDS, MemberChange.RESTARTS):
                 for name in _affected_members(event, in_process):
                     self._ends.setdefault(name, []).append(event.at)
-        at = [event.at for event in (events or {}).values() if event is not None]
+        self.away: dict[str, list[tuple[Time, Time]]] = {}
+        """Member to the times from an end of its process to the next start; infinite where none follows."""
+        known = [event for event in (events or {}).values() if event is not None]
+        for event in sorted(known, key=lambda each: each.at):
+            for name in _affected_members(event, in_process):
+                times = self.away.setdefault(name, [])
+                if event.member_change is MemberChange.ENDS and not (times and times[-1][1] == inf):
+                    times.append((event.at, inf))
+                elif event.member_change in _STARTS and times and times[-1][1] == inf:
+                    times[-1] = times[-1][0], event.at
+        at = [event.at for event in known]
         if events is None:
             at = [happening.at for happening in self.happenings if happening.follows is None]
         self.last_event = max(at, default=0.0)
         """Milliseconds; 0 where nothing happens after the beginning."""
 
+    def first_end(self, member: str, since: Time, until: Time) -> Time | None:
+        """When a member's process first came to an end in this time, both ends included."""
+        return min((at for at in self._ends.get(member, ()) if since <= at <= until), default=None)
+
     def ended_between(self, member: str, since: Time, until: Time) -> bool:
         """Whether a member's process came to an end in this time, both ends included."""
-        return any(since <= at <= until for at in self._ends.get(member, ()))
+        return self.first_end(member, since, until) is not None
 
     def of(self, effect: Effect) -> Happening:
         began = self._by_root.get(effect.root)

@@ -93,6 +93,7 @@ def test_captures_are_audited_and_the_report_is_written(empty_folder: Path) -> N
         (("audit", "examples/captures/kafka", "--engine", "spark"), "pyspark", "spark"),
         (("compare", "examples/scenarios/two-records-twice.yaml", "--parquet", "tables"), "pyarrow", "spark"),
         (("serve", "kafka", "--port", "0"), "kio", "serve"),
+        (("history", "snapshots"), "pyarrow", "watch"),
     ],
 )
 def test_what_needs_more_says_the_one_command(
@@ -101,6 +102,12 @@ def test_what_needs_more_says_the_one_command(
     done = light(empty_folder, *arguments)
     assert done.returncode == 2
     assert done.stderr.splitlines()[-1] == f"equipoise: {missing} is not installed: pip install 'equipoise[{extra}]'"
+
+
+def test_help_needs_no_extra(empty_folder: Path) -> None:
+    done = light(empty_folder, "serve", "--help")
+    assert done.returncode == 0, done.stderr
+    assert "--topic NAME:COUNT" in done.stdout
 
 
 def test_copies_stay_where_they_were_changed(empty_folder: Path) -> None:

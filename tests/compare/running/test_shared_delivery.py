@@ -149,7 +149,7 @@ def test_a_variant_without_owners_stands_beside_others_at_what_hurts() -> None:
     cells = {cell.metric.path: cell.text for cell in rows([*owned, found], {})[1]}
     assert cells["shared_delivery.redeliveries"] == "1"
     assert cells["fairness.jain"] == cells["unowned_queue_s"] == cells["settle_s"] == "-"
-    best = "for duplicates, Kafka range is best (handled twice: 0); for order and age, Kafka share (age p99, ms: 900)"
+    best = "for duplicates, Kafka range is best (handled twice: 0); for order and age, Kafka share (age p99: 900 ms)"
     assert headline([*owned, found], {}) == f"It depends: {best}."
     told = side_by_side([*owned, found], {})
     twice = (
@@ -163,7 +163,7 @@ def test_a_variant_without_owners_stands_beside_others_at_what_hurts() -> None:
 def test_who_leaves_records_is_not_accused_of_ownership() -> None:
     owned = ran(made(systems=["kafka:range"], events=[]))[1]["variants"]
     _, behind = record(everything([(X0, offset) for offset in range(7, 57)]))
-    assert "(age p99, ms: 900 with Kafka share, with work left undone)" in headline([*owned, behind], {})
+    assert "(age p99: 900 ms with Kafka share)" in headline([*owned, behind], {})
     best = {cell.metric.path: cell.best for cell in rows([*owned, behind], {})[0]}
     assert best["harm.work.waiting"]
     assert not best["messages"], "the only one that did the work is not best at what costs others less"
