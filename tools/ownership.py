@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
-from compare.running.stalls import LEAST_MS
+from compare.running.no_progress import LEAST_MS
 from compare.showing.pictures.charts import ALARM, FAINT, INK, box, colour, letters_on, line, text
 from protocols import sort_queues
 from protocols.timeline.timeline import Timeline
