@@ -41,7 +41,7 @@ class Version:
         "4.2", "The group epoch rises when a member takes its pattern back; before, it did not.", "4.4.0"
     )
     partition_epochs: bool = rule(
-        "4.2", "A member commits with any epoch since which it has had the partition.", "KIP-1251"
+        "4.3", "A member commits with any epoch since which it has had the partition.", "KIP-1251"
     )
     replacing_resets_partition_epochs: bool = rule(
         "4.3", "Who takes a static member's place may commit its partitions with any epoch.", "4.3.1"

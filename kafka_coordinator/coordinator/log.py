@@ -19,7 +19,7 @@ from protocols.load import quickly_made
 from protocols.node_state import NodeState
 
 ENTRY_COST: Final = 512
-"""Bytes that keeping a transactional id, a partition or an offset of a transaction takes besides its texts, about."""
+"""Bytes that keeping a transactional id, an offset, a group or a partition of a transaction takes besides its texts."""
 
 
 class OffsetKey(NamedTuple):
@@ -72,11 +72,11 @@ class PendingOffset(NamedTuple):
     is_outdated: bool = False
 
     def cost(self, group: str, partition: Partition) -> int:
-        return pending_cost(group, partition, self.committed.metadata)
+        return offset_cost(group, partition, self.committed.metadata)
 
 
-def pending_cost(group: str, partition: Partition, metadata: str) -> int:
-    """Bytes that an offset takes that waits for its transaction's end, about."""
+def offset_cost(group: str, partition: Partition, metadata: str) -> int:
+    """Bytes that a committed offset takes, and one that waits for its transaction's end, about."""
     return ENTRY_COST + sum([len(text.encode()) for text in (group, partition[0], metadata)])
 
 
@@ -141,15 +141,18 @@ class PartitionLog(NodeState):
     records: list[Record] = field(default_factory=list)
     end: int = 0
     """Position of the next record."""
-    _keys: dict[Key, bool] = field(default_factory=dict)
-    """Keys in the log to whether their newest value is one."""
+    _keys: dict[Key, None] = field(default_factory=dict)
+    """Keys in the log whose newest record is no tombstone."""
 
     def append(self, key: Key, value: Value | None) -> None:
         """Write a record; it counts from now on."""
         records, end = self.records, self.end
         records.append(_record((end, key, value)))
         self.end = end + 1
-        self._keys[key] = value is not None
+        if value is None:
+            self._keys.pop(key, None)
+        else:
+            self._keys[key] = None
         count = len(records)
         if count >= self._least and count - len(self._keys) >= self._ratio * count:
             self.compact()
@@ -159,7 +162,7 @@ class PartitionLog(NodeState):
         newest = {record.key: record for record in self.records}
         kept = [each for each in newest.values() if each.value is not None]
         self.records = sorted(kept, key=lambda each: each.position)
-        self._keys = dict.fromkeys((record.key for record in self.records), True)
+        self._keys = dict.fromkeys(record.key for record in self.records)
 
     def history(self) -> Iterable[tuple[Key, Value | None]]:
         """All records that are still there, oldest first."""

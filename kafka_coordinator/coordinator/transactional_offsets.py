@@ -19,7 +19,7 @@ from kafka_coordinator.coordinator.log import (
     PendingKey,
     PendingOffset,
     Value,
-    pending_cost,
+    offset_cost,
 )
 from kafka_coordinator.coordinator.offsets import observe_refusal, take
 from kafka_coordinator.coordinator.refusals import identity_error
@@ -128,7 +128,7 @@ def has_room(core: Core, request: TxnOffsetCommit, most_bytes: int) -> bool:
     more = 0
     for partition, _, text in request.offsets:
         before = known.get(partition)
-        more += pending_cost(request.group, partition, text) - _cost(request.group, partition, before)
+        more += offset_cost(request.group, partition, text) - _cost(request.group, partition, before)
     return core.pending_bytes + more <= most_bytes
 
 

@@ -14,8 +14,11 @@ from kio.schema.errors import ErrorCode
 from kio.static.protocol import Entity
 
 from kafka_coordinator.cluster.broker import ClusterState
+from kafka_coordinator.coordinator.refusals import commit_refused
 from kafka_coordinator.coordinator.share_groups.messages import DeleteShareStates, InitializeShareStates
 from kafka_coordinator.coordinator.share_groups.persisting import persist
+from kafka_coordinator.errors import COORDINATOR_NOT_AVAILABLE, NONE
+from kafka_coordinator.messages import OffsetCommit
 from kafka_coordinator.wire import administration, requests, share_records, transaction_views, transactions
 from kafka_coordinator.wire.beliefs import Beliefs, observe_positions
 from kafka_coordinator.wire.dead_letters import LettersWritten
@@ -113,10 +116,20 @@ class ServedBroker:
             self.state.broker.receive(now, OPERATOR, message, self._outbox(out))
             look_again(self.state, now, out)
             share_records.cluster_changed(self.state, now, out)
+        elif type(message) is OffsetCommit and not self._has_room(now, message, out):
+            out.send(sender, commit_refused(message, COORDINATOR_NOT_AVAILABLE))
         else:
             self.beliefs.asked(connection_of(self.state, sender), message, out.observe)
             self.state.broker.receive(now, sender, message, self._outbox(out))
         self._persist(now, out)
+
+    def _has_room(self, now: Time, request: OffsetCommit, out: Outbox) -> bool:
+        """Whether the group's coordinator can keep the offsets; another broker refuses them anyway."""
+        state = self.state
+        core = state.broker.coordinator.core
+        if core.refusal(request.group) != NONE:
+            return True
+        return state.offset_room.make(core, now, request, state.storage.bounds.offset_bytes, self._outbox(out))
 
     def _persist(self, now: Time, out: Outbox) -> None:
         """The coordinator has asked the persister of share groups, which answers at once."""

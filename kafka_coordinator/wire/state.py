@@ -20,6 +20,7 @@ from kafka_coordinator.share.leader import ShareLeader
 from kafka_coordinator.wire.entities import Kind
 from kafka_coordinator.wire.fetches import Fetches
 from kafka_coordinator.wire.names import Names
+from kafka_coordinator.wire.offset_room import OffsetRoom
 from kafka_coordinator.wire.records.storage import Storage
 from kafka_coordinator.wire.requests import Piece
 from protocols.engine.nodes import Message, Outbox, Time
@@ -80,6 +81,7 @@ class BrokerState:
     """Fetch sessions, and fetches that wait for records."""
     share: ShareLeader = field(init=False)
     """The share-partitions of what this broker leads."""
+    offset_room: OffsetRoom = field(default_factory=OffsetRoom)
     configs_seen: int = 0
     """How often settings had changed when those of groups were looked at last."""
     _gone: dict[UUID, str] = field(default_factory=dict)

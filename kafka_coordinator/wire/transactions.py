@@ -241,7 +241,11 @@ def commit_offsets(state: BrokerState, now: Time, sender: str, request: TxnOffse
     """The group's coordinator keeps offsets, once it is known that the transaction has the group."""
     core = state.broker.coordinator.core
     error = NONE if core.refusal(request.group) != NONE else _verified(state, now, request)
-    if error == NONE and not has_room(core, request, state.storage.bounds.pending_offset_bytes):
+    bounds = state.storage.bounds
+    if error == NONE and not (
+        has_room(core, request, bounds.pending_offset_bytes)
+        and state.offset_room.make(core, now, request, bounds.offset_bytes, out)
+    ):
         error = COORDINATOR_NOT_AVAILABLE
     if error != NONE:
         out.send(sender, commit_refused(request, error))

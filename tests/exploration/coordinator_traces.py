@@ -115,6 +115,7 @@ def shown(trace: Mapping[str, Any]) -> set[str]:
     epoch, and of each member (its instance id, or its id) the partitions, and those that it is to have."""
     answers = [each for step in trace["steps"] for each in (step, *step["completed"]) if "resp" in each]
     found = {str(each["resp"].get("error")) for each in answers}
+    found |= {str(result[-1]) for each in answers for result in each["resp"].get("results", ())}
     for step in (each for each in trace["steps"] if each["op"] in _DESCRIBES):
         if step["resp"]["error"] == "NONE":
             found |= {step["resp"]["state"], f"epoch {step['resp'].get('group_epoch')}"}

@@ -20,7 +20,7 @@ class Written(NamedTuple):
     ids: tuple[str, ...]
     steps: Sequence[Step]
     shows: tuple[str, ...]
-    config: Mapping[str, int] = {}
+    config: Mapping[str, int | str] = {}
     topics: Mapping[str, int] = {"A": 4}
 
 
@@ -64,13 +64,14 @@ def waits(ms: int) -> Step:
 
 
 DESCRIBES: Final[Step] = "consumer_group_describe", {}
-BOTH: Final = ("4.1.0", "4.4.0")
+ASKED: Final = ("4.1.0", "4.2.2", "4.3.1", "4.4.0")
+"""A release of each minor version."""
 _AT_ONCE: Final = {"group.initial.rebalance.delay.ms": 0}
 
 WRITTEN: Final = (
     Written(
         "emptied-while-preparing",
-        BOTH,
+        ASKED,
         ("c1", "c2", "c2"),
         [
             *(joins("", "c1"), joins("m1", "c1"), joins("", "c2", None, 10_000), joins("m2", "c2", None, 10_000)),
@@ -82,7 +83,7 @@ WRITTEN: Final = (
     ),
     Written(
         "first-member-never-synced",
-        BOTH,
+        ASKED,
         ("X",),
         [joins("", "c1", "X"), beats("a", 0, instance_id="X"), waits(1000), beats("a", 1, instance_id="X"), DESCRIBES],
         ("Stable", "X"),
@@ -90,7 +91,7 @@ WRITTEN: Final = (
     ),
     Written(
         "upgrade-before-the-first-generation",
-        BOTH,
+        ASKED,
         ("X",),
         [joins("", "c1", "X"), beats("a", 0), waits(3000), DESCRIBES],
         ("UNKNOWN_SERVER_ERROR", "REBALANCE_IN_PROGRESS"),
@@ -105,21 +106,21 @@ WRITTEN: Final = (
     ),
     Written(
         "forgotten-group",
-        ("4.1.0",),
+        ASKED,
         (),
         [beats("a", 0), beats("a", -1), DESCRIBES, joins("ghost", "c1"), beats("a", 0)],
-        ("UNKNOWN_MEMBER_ID", "Empty", "epoch 2"),
+        ("UNKNOWN_MEMBER_ID", "Empty"),
     ),
     Written(
         "timer-survives",
-        BOTH,
+        ASKED,
         ("X",),
         [beats("a", 0), joins("", "c1", "X"), beats("m1", 0, instance_id="X"), waits(30_000), beats("m1", 3)],
         ("UNKNOWN_MEMBER_ID",),
     ),
     Written(
         "join-timer-survives",
-        BOTH,
+        ASKED,
         ("X", "c2", "X"),
         [
             *(joins("", "c1", "X"), joins("", "c2", version=3), beats("a", 0, instance_id="X"), joins("", "c1", "X")),
@@ -130,14 +131,14 @@ WRITTEN: Final = (
     ),
     Written(
         "late-in-a-mixed-group",
-        BOTH,
+        ASKED,
         ("X",),
         [beats("a", 0), joins("", "c1", "X", 120_000), syncs("m1", 2, {}, "X"), waits(45_000), beats("a", 1)],
         ("GROUP_ID_NOT_FOUND",),
     ),
     Written(
         "wrong-target",
-        BOTH,
+        ASKED,
         (),
         [*(beats("a", 0), beats("b", 0), beats("b", -1), beats("c", 0, subscribed=None, regex="other.*"), DESCRIBES)],
         ("c to 2 3",),
@@ -145,7 +146,7 @@ WRITTEN: Final = (
     ),
     Written(
         "nothing-for-the-newcomer",
-        BOTH,
+        ASKED,
         ("c1",),
         [beats("a", 0), joins("", "c1"), joins("m1", "c1"), beats("a", -1), joins("m1", "c1"), DESCRIBES],
         ("GROUP_ID_NOT_FOUND",),
@@ -191,6 +192,8 @@ def _line(step: Mapping[str, Any], made: Mapping[str, str]) -> str:
 
 
 def _answer(resp: Mapping[str, Any], made: Mapping[str, str]) -> str:
+    if "results" in resp:
+        return " ".join(str(result[-1]) for result in resp["results"])
     if resp["error"] != "NONE":
         return str(resp["error"])
     if "state" in resp:

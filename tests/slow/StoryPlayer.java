@@ -167,9 +167,10 @@ public final class StoryPlayer {
 
     private static GroupConfigManager configManager(GroupCoordinatorConfig config, Map<String, String> settings) throws Exception {
         var made = GroupConfigManager.class.getConstructors()[0];
-        if (made.getParameterCount() == 1) return (GroupConfigManager) made.newInstance(Map.of());
-        Class<?> share = made.getParameterTypes()[1];
-        return (GroupConfigManager) made.newInstance(config, share.getMethod("fromProps", Map.class).invoke(null, settings));
+        List<Object> given = new ArrayList<>(); // before 4.3 the settings of groups alone, in 4.3 all three
+        for (Class<?> type : made.getParameterTypes())
+            given.add(type == Map.class ? Map.of() : type.isInstance(config) ? config : type.getMethod("fromProps", Map.class).invoke(null, settings));
+        return (GroupConfigManager) made.newInstance(given.toArray());
     }
 
     /** The log, committed as soon as it is written. */
@@ -243,9 +244,17 @@ public final class StoryPlayer {
         }
         image = delta.apply(new MetadataProvenance(++images, 0, 0, true));
         for (Method method : GroupCoordinatorService.class.getMethods()) {
-            if (method.getName().equals("onNewMetadataImage")) method.invoke(service, image, delta);
+            if (method.getName().equals("onNewMetadataImage")) method.invoke(service, inType(method, 0, image), inType(method, 1, delta));
             if (method.getName().equals("onMetadataUpdate")) method.invoke(service, delta, image);
         }
+    }
+
+    /** What a method takes of the metadata: they themselves, or (4.2) its own view of them. */
+    private static Object inType(Method method, int at, Object given) throws Exception {
+        Class<?> type = method.getParameterTypes()[at];
+        if (type.isInstance(given)) return given;
+        Class<?> view = Class.forName(type.getPackageName() + ".KRaft" + type.getSimpleName());
+        return view.getConstructor(given.getClass()).newInstance(given);
     }
 
     /** All that is under way has happened: events are handled in order by one thread, patterns are matched by another. */

@@ -19,7 +19,8 @@ _START_S, _TOOL_S = 120, 120
 _SERVERS = ("rocketmq-namesrv", "rocketmq-broker", "rocketmq-tools")
 _BROKER = """brokerClusterName=Test
 brokerName={name}
-brokerId=0
+brokerId={number}
+brokerRole={role}
 brokerIP1=127.0.0.1
 listenPort={port}
 haListenPort={high_availability}
@@ -28,7 +29,7 @@ storePathRootDir={folder}/store
 storePathCommitLog={folder}/store/commitlog
 mappedFileSizeCommitLog=4194304
 mappedFileSizeConsumeQueue=60000
-timerWheelEnable=false
+timerWheelEnable={pops}
 enableControllerMode=false
 autoCreateTopicEnable=false
 diskMaxUsedSpaceRatio=99
@@ -74,6 +75,13 @@ class RealRocketMQ:
         _wait_for(log, "startup successfully", process)
         return f"127.0.0.1:{port}"
 
+    def start_slave(self, name: str) -> Path:
+        """A slave of this broker; its folder, which has its logs and what it stores."""
+        folder = self.folder / f"{name}-slave"
+        java = [*self._java, "-Xmx512m", f"-Duser.home={folder}"]
+        _start_broker(name, self.name_server, java, folder, self._processes, number=1)
+        return folder
+
     def start_member(
         self, group: str, instance: str, *topics: str, strategy: str = "Averagely", model: str = "CLUSTERING"
     ) -> subprocess.Popen[bytes]:
@@ -93,8 +101,9 @@ def released(version: str = VERSION) -> Path:
 
 
 @contextmanager
-def running(folder: Path, version: str = VERSION) -> Iterator[RealRocketMQ]:
-    """A cluster that keeps everything in ``folder``; `UnavailableError` where Java, Maven or the jars are missing."""
+def running(folder: Path, version: str = VERSION, *, pops: bool = False) -> Iterator[RealRocketMQ]:
+    """A cluster that keeps everything in ``folder``; `UnavailableError` where Java, Maven or the jars are missing.
+    ``pops``: with the timer without which 5.x brokers refuse to pop."""
     java, jars = find_java(), released(version)
     base = [java, "-cp", f"{jars}/*", "-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC", "-Xms64m"]
     base += [f"-Duser.home={folder}", f"-Drocketmq.home.dir={folder}"]
@@ -108,19 +117,36 @@ def running(folder: Path, version: str = VERSION) -> Iterator[RealRocketMQ]:
         process = _started([*base, "-Xmx256m", main_class, "-c", str(configuration)], log, processes, folder)
         _wait_for(log, "boot success", process)
         for name in BROKERS:
-            _start_broker(name, name_server, [*base, "-Xmx512m"], folder / name, processes)
+            _start_broker(name, name_server, [*base, "-Xmx512m"], folder / name, processes, pops=pops)
         cluster = RealRocketMQ(name_server, folder, [*base, "-Xmx256m"], processes)
         _wait_until_registered(cluster)
         yield cluster
 
 
-def _start_broker(name: str, name_server: str, java: Sequence[str], folder: Path, processes: ExitStack) -> None:
+def _start_broker(
+    name: str,
+    name_server: str,
+    java: Sequence[str],
+    folder: Path,
+    processes: ExitStack,
+    *,
+    number: int = 0,
+    pops: bool = False,
+) -> None:
+    """``number``: 0 the master of this name, above it a slave."""
     folder.mkdir()
     port, high_availability = free_ports(2)
     configuration = folder / "broker.conf"
     configuration.write_text(
         _BROKER.format(
-            name=name, port=port, high_availability=high_availability, name_server=name_server, folder=folder
+            name=name,
+            number=number,
+            role="SLAVE" if number else "ASYNC_MASTER",
+            pops=str(pops).lower(),
+            port=port,
+            high_availability=high_availability,
+            name_server=name_server,
+            folder=folder,
         ),
         encoding="utf-8",
     )

@@ -97,6 +97,9 @@ class Bounds:
     pending_offset_bytes: int = 64 * MEBIBYTE
     """Of offsets that wait at one broker for the end of their transactions, each with the same cost. Beyond that
     TxnOffsetCommit is refused with COORDINATOR_NOT_AVAILABLE, after which clients try again."""
+    offset_bytes: int = 64 * MEBIBYTE
+    """Of groups and of the offsets that they have committed, at one broker, each with the same cost; what happens
+    beyond that says `kafka_coordinator.wire.offset_room`."""
 
 
 BATCH_COST = 256

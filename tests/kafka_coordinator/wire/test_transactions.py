@@ -5,7 +5,7 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
-from confluent_kafka import Producer
+from confluent_kafka import Consumer, Producer, TopicPartition
 
 from kafka_coordinator.coordinator.log import ENTRY_COST
 from kafka_coordinator.versions import VERSIONS
@@ -24,7 +24,7 @@ from tests.kafka_coordinator.wire.transaction_play import (
     TXN_COMMIT,
 )
 
-FIND, WRITE_MARKERS = 10, 27
+OFFSET_COMMIT, FIND, WRITE_MARKERS = 8, 10, 27
 
 
 def coordinator(server: Serving, key: str) -> RawClient:
@@ -47,6 +47,13 @@ def commit(client: RawClient, producer: dict[str, Any], group: str, text: str = 
     who = {"member_id": "", "generation_id": -1, "group_instance_id": None}
     topics = [{"name": "orders", "partitions": parts}]
     answer = client.ask(request(TXN_COMMIT, 5, group_id=group, **producer, **who, topics=topics))
+    return str(answer.topics[0].partitions[0].error_code.name)
+
+
+def commit_plainly(client: RawClient, group: str) -> str:
+    topics = [{"name": "orders", "partitions": [{"partition_index": 0, "committed_offset": 7}]}]
+    asked = {"group_id": group, "generation_id_or_member_epoch": -1, "member_id": "", "group_instance_id": None}
+    answer = client.ask(request(OFFSET_COMMIT, 8, **asked, topics=topics))
     return str(answer.topics[0].partitions[0].error_code.name)
 
 
@@ -173,6 +180,37 @@ def test_ever_new_offsets_of_a_transaction_fill_no_memory() -> None:
         assert (committed(client, "g5"), core.pending_bytes) == ((7, "none"), 0)
         producer |= {"producer_id": ended.producer_id, "producer_epoch": ended.producer_epoch}
         assert commit(client, producer, "g7") == "none"
+
+
+@pytest.mark.parametrize("protocol", ["classic", "consumer"])
+def test_ever_new_groups_that_commit_fill_no_memory(protocol: str) -> None:
+    """Groups without members expire, the one that committed longest ago first; those with members stay."""
+
+    def joined(group: str) -> Consumer:
+        own = {"group.id": group, "group.protocol": protocol, "enable.auto.commit": False}
+        consumer = Consumer({"bootstrap.servers": server.bootstrap, **own})
+        consumer.subscribe(["orders"])
+        while not consumer.assignment():
+            consumer.poll(0.1)
+        consumer.commit(offsets=[TopicPartition("orders", 0, 7)], asynchronous=False)
+        return consumer
+
+    with serving({"orders": 2}, AT_ONCE) as server, RawClient(server.bootstrap) as client:
+        storage, state = server.cluster.storage, server.cluster.states["broker-1"]
+        storage.bounds = replace(storage.bounds, offset_bytes=20_000)
+        joined("left").close()
+        living = joined("living")
+        told = [commit_plainly(client, f"idle {number}") for number in range(100)]
+        assert (set(told), state.offset_room.taken <= 20_000) == ({"none"}, True)
+        known = [group for group in ("left", "living", "idle 0", "idle 99") if committed(client, group)[0] == 7]
+        assert known == ["living", "idle 99"]
+        storage.bounds = replace(storage.bounds, offset_bytes=1_500)
+        assert commit_plainly(client, "more") == "coordinator_not_available"
+        assert committed(client, "idle 99") == (-1, "none")
+        living.commit(offsets=[TopicPartition("orders", 0, 8)], asynchronous=False)
+        assert committed(client, "living") == (8, "none")
+        living.close()
+        assert commit_plainly(client, "more") == "none"
 
 
 def test_a_real_client_that_finds_no_room_tries_again_until_there_is_some() -> None:
