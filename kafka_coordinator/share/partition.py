@@ -192,7 +192,7 @@ class SharePartition(NodeState):
                 entry.deliveries -= 1
             elif entry.deliveries >= self.limits.delivery_count:
                 state = State.ARCHIVED
-                dead = EXHAUSTED if self.limits.dead_letters else ""
+                dead = EXHAUSTED if self.limits.dead_letters and self.version.share_buries else ""
         if dead:
             state = State.ARCHIVING
             change.dead.append(DeadLetter(piece, dead))
