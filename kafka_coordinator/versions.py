@@ -153,6 +153,9 @@ class Version:
     share_states_are_joined: bool = rule(
         "4.2", "All equal neighbours among persisted states are joined.", "spec share 9"
     )
+    share_buries: bool = rule(
+        "4.4", "Records that are rejected or given too often go to the share group's dead letter topic.", "KIP-1191"
+    )
     share_renews: bool = rule("4.2", "An acknowledgement of type RENEW sets the lock anew.", "KIP-1222")
 
 

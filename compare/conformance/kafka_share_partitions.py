@@ -184,7 +184,9 @@ class _Session:
         own = {name: int(str(step[setting])) for setting, name in _OF_THE_GROUP.items() if setting in step}
         renewals = step.get("share.renew.acknowledge.enable", "true") == "true"
         dead_letters = self.limits.dead_letters and step.get("errors.deadletterqueue.topic.name") != ""
-        self.share.limits = replace(self.limits, **own, renewals=renewals, dead_letters=dead_letters)
+        self.share.limits = replace(
+            self.limits, **own, renewals=renewals, dead_letters=dead_letters, only_committed=False
+        )
 
     # What the broker does with it.
 

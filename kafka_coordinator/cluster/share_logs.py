@@ -10,6 +10,7 @@ from kafka_coordinator.assignors.inputs import Partition
 from kafka_coordinator.consumer.settings import Load
 from kafka_coordinator.errors import NONE, NOT_LEADER_OR_FOLLOWER, UNKNOWN_TOPIC_OR_PARTITION
 from kafka_coordinator.share import DeadLetter
+from kafka_coordinator.share.acquiring import Read
 from protocols.engine.nodes import Time
 
 
@@ -61,18 +62,22 @@ class LoadLogs(NamedTuple):
     def start(self, partition: Partition) -> int:
         return 0
 
-    def end(self, partition: Partition) -> int:
+    def end(self, partition: Partition, only_committed: bool = False) -> int:
         end = self.ends.get(partition)
         if end is None:
             end = self.ends[partition] = self.load.production(partition).end_offset(self.now)
         return end
 
-    def read(self, partition: Partition, offset: int, max_bytes: int) -> Singles:
-        return Singles(offset, self.end(partition))
+    def read(self, partition: Partition, offset: int, max_bytes: int, end: int) -> Singles:
+        return Singles(offset, end)
 
-    def size(self, partition: Partition, offset: int) -> int:
+    def aborted(self, partition: Partition, read: Read) -> Read:
+        """Producers of a scenario have no transactions."""
+        return ()
+
+    def size(self, partition: Partition, offset: int, end: int) -> int:
         """A record counts as one byte."""
-        return self.end(partition) - offset
+        return end - offset
 
     def comes(self, partition: Partition, offset: int) -> Time | None:
         production, now = self.load.production(partition), self.now

@@ -81,7 +81,8 @@ def _acknowledge_batch(
             return INVALID_RECORD_STATE
         type = types[piece.first - first] if len(types) > 1 else types[0]
         if type != RENEW:
-            dead = REJECTED if type == "REJECT" and share.limits.dead_letters else ""
+            buries = share.limits.dead_letters and share.version.share_buries
+            dead = REJECTED if type == "REJECT" and buries else ""
             share.turn(change, piece, ACKNOWLEDGED_AS[type], dead)
         elif share.limits.renewals:
             share.lock(now, member, piece)

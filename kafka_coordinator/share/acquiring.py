@@ -16,7 +16,8 @@ def _begin(batch: tuple[int, int]) -> int:
 
 
 class AcquisitionError(Exception):
-    """What was read lies behind the records that may be acquired: Kafka's code ends with IllegalArgumentException."""
+    """What was read lies behind the records that may be acquired, or an aborted batch begins before all of them:
+    Kafka's code ends with IllegalArgumentException or IllegalStateException."""
 
 
 def acquire(
@@ -72,6 +73,37 @@ def acquire(
     if taking.pieces:
         share.gap_read_through(taking.pieces[-1].last)
     return taking.answer()
+
+
+def without_aborted(
+    share: SharePartition, acquired: Sequence[tuple[int, int, int]], aborted: Read
+) -> list[tuple[int, int, int]]:
+    """What was acquired (as `acquire` gives it) without the records of aborted transactions, which are archived:
+    ``aborted`` are their batches among those that were read, in order.
+
+    The persister is not asked to keep that: a later leader reads them again. In Kafka
+    `SharePartition.maybeFilterAbortedTransactionalAcquiredRecords`.
+    """
+    for first, last in aborted:
+        floor = share.batches.floor(first)
+        if floor is None:
+            raise AcquisitionError
+        share.archive(share.batches.starting(floor.first, last), first, last + 1, State.ACQUIRED)
+    left: list[tuple[int, int, int]] = []
+    at = 0
+    for begin, end, deliveries in acquired:
+        first = begin
+        while at < len(aborted) and aborted[at][1] < first:
+            at += 1
+        over = at
+        while over < len(aborted) and aborted[over][0] <= end:
+            if first < aborted[over][0]:
+                left.append((first, aborted[over][0] - 1, deliveries))
+            first = aborted[over][1] + 1
+            over += 1
+        if first <= end:
+            left.append((first, end, deliveries))
+    return left
 
 
 @dataclass(slots=True)

@@ -8,7 +8,7 @@ from collections.abc import Iterable
 from kafka_coordinator.assignors.inputs import Partition, queue_of
 from kafka_coordinator.errors import NONE, UNKNOWN_SERVER_ERROR
 from kafka_coordinator.share.acknowledging import release_acquired
-from kafka_coordinator.share.acquiring import AcquisitionError, acquire
+from kafka_coordinator.share.acquiring import AcquisitionError, acquire, without_aborted
 from kafka_coordinator.share.leader import (
     LOCK,
     LOCK_TIMEOUT,
@@ -50,7 +50,8 @@ def begin(leader: ShareLeader, call: Call, number: int, request: ShareFetch) -> 
     errors = dict(refused)
     turn = request.epoch % len(asked) if asked and request.epoch >= 1 else 0
     partitions = tuple([each for each in (*asked[turn:], *asked[:turn]) if each not in errors])
-    fetch = WaitingFetch(number, request, call.now + request.max_wait_ms, partitions, tuple(refused))
+    only_committed = leader.limits(request.group).only_committed
+    fetch = WaitingFetch(number, request, call.now + request.max_wait_ms, partitions, tuple(refused), only_committed)
     if not fetch.partitions or request.max_records == 0 or request.max_bytes == 0:
         _over(leader, call, fetch, {})
         return
@@ -162,11 +163,11 @@ def _ready(leader: ShareLeader, call: Call, fetch: WaitingFetch) -> dict[Partiti
     """What may be acquired, if there are as many bytes as the fetch waits for, or the log has an offset no more."""
     size, logs, offsets = 0, call.logs, _acquirable(leader, fetch)
     for partition, offset in offsets.items():
-        end = logs.end(partition)
+        end = logs.end(partition, fetch.only_committed)
         if not logs.start(partition) <= offset <= end:
             return offsets
         if offset < end:
-            size += logs.size(partition, offset)
+            size += logs.size(partition, offset, end)
     return offsets if size > 0 and size >= fetch.request.min_bytes else None
 
 
@@ -181,16 +182,19 @@ def _complete(leader: ShareLeader, call: Call, fetch: WaitingFetch, offsets: dic
             share.log_starts_at(start)
             found[partition] = NONE, ()
             continue
-        read = logs.read(partition, offset, request.max_bytes // len(offsets))
+        end = logs.end(partition, fetch.only_committed)
+        read = logs.read(partition, offset, request.max_bytes // len(offsets), end)
         left = request.max_records - taken
+        acquired: list[tuple[int, int, int]] = []
         try:
             acquired = acquire(
                 share, int(call.now), request.member_id, read, offset, left, request.batch_size, request.exactly
             )
+            if fetch.only_committed and read:
+                acquired = without_aborted(share, acquired, logs.aborted(partition, read))
+            found[partition] = NONE, tuple(acquired)
         except AcquisitionError:
-            found[partition] = UNKNOWN_SERVER_ERROR, ()
-            continue
-        found[partition] = NONE, tuple(acquired)
+            found[partition] = UNKNOWN_SERVER_ERROR, ()  # what was acquired before that stays locked
         taken += sum(last - first + 1 for first, last, _ in acquired)
         if acquired:
             _tell_acquired(leader, call, request, partition, share, acquired)

@@ -51,14 +51,17 @@ class Logs(Protocol):
     def start(self, partition: Partition) -> int:
         """Offset of the first record."""
 
-    def end(self, partition: Partition) -> int:
-        """Offset behind the last record that can be read."""
+    def end(self, partition: Partition, only_committed: bool = False) -> int:
+        """Offset behind the last record that can be read; ``only_committed``: the last stable offset."""
 
-    def read(self, partition: Partition, offset: int, max_bytes: int) -> Read:
-        """Batches from the one with this offset on; none at the end."""
+    def read(self, partition: Partition, offset: int, max_bytes: int, end: int) -> Read:
+        """Batches from the one with this offset on, to before offset ``end``."""
 
-    def size(self, partition: Partition, offset: int) -> int:
-        """Bytes from this offset to the end."""
+    def aborted(self, partition: Partition, read: Read) -> Read:
+        """Those of the batches that were read (at least one) whose records belong to aborted transactions."""
+
+    def size(self, partition: Partition, offset: int, end: int) -> int:
+        """Bytes from this offset to before offset ``end``."""
 
     def comes(self, partition: Partition, offset: int) -> Time | None:
         """When a record that is not there will be; None: nobody knows, and `fetching.look` will be called."""
@@ -104,13 +107,15 @@ class OpenRequest(NodeState):
 @dataclass(slots=True, eq=False)
 class WaitingFetch(NodeState):
     """A fetch that waits until records can be acquired, ``due`` at the latest. ``number`` of its `OpenRequest`;
-    ``partitions`` in the order in which they are looked at; ``refused`` ones have an error."""
+    ``partitions`` in the order in which they are looked at; ``refused`` ones have an error; ``only_committed`` as the
+    group had it when the fetch came."""
 
     number: int
     request: ShareFetch
     due: Time
     partitions: tuple[Partition, ...] = ()
     refused: tuple[tuple[Partition, str], ...] = ()
+    only_committed: bool = False
 
 
 @dataclass(slots=True, eq=False)

@@ -41,6 +41,7 @@ class Limits:
     lock_duration_ms: int = 30_000
     renewals: bool = True
     dead_letters: bool = False
+    only_committed: bool = False
 
 
 class DeadLetter(NamedTuple):
@@ -191,7 +192,7 @@ class SharePartition(NodeState):
                 entry.deliveries -= 1
             elif entry.deliveries >= self.limits.delivery_count:
                 state = State.ARCHIVED
-                dead = EXHAUSTED if self.limits.dead_letters else ""
+                dead = EXHAUSTED if self.limits.dead_letters and self.version.share_buries else ""
         if dead:
             state = State.ARCHIVING
             change.dead.append(DeadLetter(piece, dead))
@@ -341,7 +342,7 @@ class SharePartition(NodeState):
         if not self.batches:
             self.start = self.end = offset
             return
-        self._archive(self.batches, self.start, offset)
+        self.archive(self.batches, self.start, offset)
         self.start = offset
         self.end = max(self.end, offset)
 
@@ -351,29 +352,28 @@ class SharePartition(NodeState):
             return
         floor = self.batches.floor(offset)
         low = floor.first if floor is not None and floor.last >= offset else offset
-        self._archive(self.batches.starting(low, read_from - 1), offset, read_from)
+        self.archive(self.batches.starting(low, read_from - 1), offset, read_from)
 
-    def _archive(self, batches: Iterable[Batch], first: int, end: int) -> None:
-        """Archive available records before ``end``. Before 4.2 only the first batch of each kind, split or whole, that
-        has one is archived (spec share 7, surprise 12)."""
+    def archive(self, batches: Iterable[Batch], first: int, end: int, of: State = State.AVAILABLE) -> None:
+        """Archive records of state ``of`` before ``end``. Before 4.2 only the first batch of each kind, split or whole,
+        that has one is archived (spec share 7, surprise 12)."""
         done: set[bool] = set()
         for batch in batches:
             if batch.first >= end:
                 break
-            if not batch.split:
-                if batch.entries[0].state is not State.AVAILABLE:
-                    continue
-                if not batch.within(first, end - 1):
-                    self.split(batch)
+            if not batch.split and batch.entries[0].state is not of:
+                continue
+            if not batch.split and not batch.within(first, end - 1):
+                self.split(batch)
             if batch.split in done and not self.version.share_archives_all:
                 continue
             for piece in batch.pieces(first, end - 1):
-                if piece.entry.state is State.AVAILABLE:
+                if piece.entry.state is of:
                     piece.entry.state, piece.entry.owner = State.ARCHIVED, None
                     if self.version.share_archives_all:
                         piece.entry.lock = None
                     done.add(batch.split)
-        if done:
+        if done and of is State.AVAILABLE:
             self.seek = True
 
     # Splitting

@@ -30,6 +30,8 @@ class Kept(NodeState):
     start_offset: int = NO_OFFSET
     state_epoch: int = 0
     batches: tuple[Persisted, ...] = ()
+    complete_count: int = 0
+    """Of the last write: records of aborted transactions count as complete, although none of the batches has them."""
     writes: int = 0
     """How often it was changed."""
 
@@ -38,6 +40,7 @@ class Kept(NodeState):
         self.writes += 1
         if write.start_offset != NO_OFFSET:
             self.start_offset = write.start_offset
+        self.complete_count = write.complete_count
         self.batches = combined(self.batches, write.batches, self.start_offset, join_all)
 
 

@@ -65,6 +65,7 @@ class ShareSettings:
             ),
             str(own.get(_SWITCH, "true")).lower() == "true",
             bool(own.get(DEAD_LETTERS)),
+            str(own.get(_ISOLATION, "")).lower() == "read_committed",
         )
 
 
@@ -99,6 +100,8 @@ _RANGES: Final[Mapping[str, tuple[int, int]]] = {
     "share.partition.max.record.locks": (100, 10_000),
 }
 _SWITCH: Final = "share.renew.acknowledge.enable"
+_ISOLATION: Final = "share.isolation.level"
+"""Of served brokers only: producers of a scenario have no transactions."""
 DEAD_LETTERS: Final = "errors.deadletterqueue.topic.name"
 
 OF_A_GROUP: Final = (*_RANGES, RESET_POLICY, _SWITCH, DEAD_LETTERS)

@@ -217,8 +217,7 @@ def _offset(kind: Kind, state: BrokerState, group: str, topic: str, number: int)
     is_led = 0 <= number < len(state.cluster.topics.get(topic, ()))
     lag = -1
     if kept.start_offset != NO_OFFSET and is_led:
-        complete = sum(last - first + 1 for first, last, record_state, _ in kept.batches if record_state.final)
-        lag = state.storage.log(topic, number).end - kept.start_offset - complete
+        lag = state.storage.log(topic, number).end - kept.start_offset - kept.complete_count
     return _failed(
         kind,
         NONE,

@@ -85,15 +85,22 @@ class BrokerLogs:
     def start(self, partition: Partition) -> int:
         return self.state.storage.log(*partition).start
 
-    def end(self, partition: Partition) -> int:
-        return self.state.storage.log(*partition).end
+    def end(self, partition: Partition, only_committed: bool = False) -> int:
+        log = self.state.storage.log(*partition)
+        return log.stable_end if only_committed else log.end
 
-    def read(self, partition: Partition, offset: int, max_bytes: int) -> Read:
-        found = self.state.storage.log(*partition).batches_from(offset, max_bytes)
+    def read(self, partition: Partition, offset: int, max_bytes: int, end: int) -> Read:
+        if offset >= end:
+            return ()
+        found = self.state.storage.log(*partition).batches_from(offset, max_bytes, end - 1)
         return [(batch.base_offset, batch.last_offset) for batch in found]
 
-    def size(self, partition: Partition, offset: int) -> int:
-        return self.state.storage.log(*partition).bytes_from(offset)
+    def aborted(self, partition: Partition, read: Read) -> Read:
+        found = self.state.storage.log(*partition).aborted(read[0][0], read[-1][1])
+        return [(batch.base_offset, batch.last_offset) for batch in found]
+
+    def size(self, partition: Partition, offset: int, end: int) -> int:
+        return self.state.storage.log(*partition).bytes_from(offset, end)
 
     def comes(self, partition: Partition, offset: int) -> Time | None:
         """Nobody knows what clients will write."""

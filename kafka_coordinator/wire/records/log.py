@@ -7,6 +7,7 @@ In Kafka `UnifiedLog`, `LeaderEpochFileCache`, `ProducerStateManager`, `Producer
 from bisect import bisect_left, bisect_right
 from collections import deque
 from collections.abc import Iterable
+from operator import attrgetter
 from typing import Final, NamedTuple
 
 from kio.schema.errors import ErrorCode
@@ -124,6 +125,24 @@ class PartitionLog:
         stop = len(self._lasts) if last is None else bisect_left(self._lasts, last, lo=first) + 1
         after = stop if most is None else max(self._after(first, stop, most), first + 1)
         return self._batches[first:after]
+
+    def aborted(self, first: int, last: int) -> list[Batch]:
+        """Of the batches from the one with offset ``first`` to the one with offset ``last`` those whose records belong
+        to aborted transactions; markers are none of them."""
+        begun = sorted(self.transactions.aborted_within(first, last + 1), key=attrgetter("first"))
+        found: list[Batch] = []
+        producers: set[int] = set()
+        at = 0
+        for batch in self.batches_from(first, None, last) if begun else ():
+            while at < len(begun) and begun[at].first <= batch.last_offset:
+                producers.add(begun[at].producer_id)
+                at += 1
+            header = header_of(batch.content)
+            if header.is_control:
+                producers.discard(header.producer_id)
+            elif header.is_transactional and header.producer_id in producers:
+                found.append(batch)
+        return found
 
     def _after(self, first: int, stop: int, most: int) -> int:
         """Behind the batches from this one on, to before ``stop``, that have at most so many bytes together."""

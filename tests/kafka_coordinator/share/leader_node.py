@@ -32,14 +32,17 @@ class Logs:
     def start(self, partition: Partition) -> int:
         return 0
 
-    def end(self, partition: Partition) -> int:
+    def end(self, partition: Partition, only_committed: bool = False) -> int:
         return self.ends[partition]
 
-    def read(self, partition: Partition, offset: int, max_bytes: int) -> Sequence[tuple[int, int]]:
-        return [(each, each) for each in range(offset, self.ends[partition])]
+    def read(self, partition: Partition, offset: int, max_bytes: int, end: int) -> Sequence[tuple[int, int]]:
+        return [(each, each) for each in range(offset, end)]
 
-    def size(self, partition: Partition, offset: int) -> int:
-        return self.ends[partition] - offset
+    def aborted(self, partition: Partition, read: Sequence[tuple[int, int]]) -> Sequence[tuple[int, int]]:
+        return ()
+
+    def size(self, partition: Partition, offset: int, end: int) -> int:
+        return end - offset
 
     def comes(self, partition: Partition, offset: int) -> Time | None:
         return None

@@ -3,6 +3,7 @@
 import pytest
 
 from kafka_coordinator.share.messages import ShareAcknowledge
+from kafka_coordinator.versions import VERSIONS
 from tests.kafka_coordinator.share.leader_node import Leader, P, Q, Write
 
 ACCEPT, RELEASE, REJECT, RENEW = ("ACCEPT",), ("RELEASE",), ("REJECT",), ("RENEW",)
@@ -100,24 +101,30 @@ def test_fetch_of_a_killed_client_locks_records_that_nobody_reads() -> None:
     assert leader.answers() == []
 
 
+BURIES, TWICE = {"errors.deadletterqueue.topic.name": "dlq.t"}, {"share.delivery.count.limit": 2}
+
+
 @pytest.mark.parametrize(
-    ("kind", "own", "told"),
+    ("version", "kind", "own", "told"),
     [
-        (RELEASE, {}, ["a 0-0 released", "a 0-0 try 2 until 30000"]),
-        (REJECT, {}, ["a 0-0 archived"]),
-        (REJECT, {"errors.deadletterqueue.topic.name": "dlq.t"}, ["a 0-0 dead letter"]),
-        (RELEASE, {"share.delivery.count.limit": 2}, ["a 0-0 released", "a 0-0 try 2 until 30000", "a 0-0 archived"]),
+        ("4.4", RELEASE, {}, ["a 0-0 released", "a 0-0 try 2 until 30000"]),
+        ("4.4", REJECT, {}, ["a 0-0 archived"]),
+        ("4.4", REJECT, BURIES, ["a 0-0 dead letter"]),
+        ("4.3", REJECT, BURIES, ["a 0-0 archived"]),
+        ("4.4", RELEASE, TWICE, ["a 0-0 released", "a 0-0 try 2 until 30000", "a 0-0 archived"]),
+        ("4.4", RELEASE, {**TWICE, **BURIES}, ["a 0-0 released", "a 0-0 try 2 until 30000", "a 0-0 dead letter"]),
     ],
 )
 def test_acknowledgement_says_what_becomes_of_a_record(
-    kind: tuple[str], own: dict[str, object], told: list[str]
+    version: str, kind: tuple[str], own: dict[str, object], told: list[str]
 ) -> None:
     leader = Leader(records=1, **own)
+    leader.node.leader.version = VERSIONS[version]
     leader.fetch("a", 0, 0, added=(P,), max_wait_ms=0)
     for epoch in range(1, 3 if own.get("share.delivery.count.limit") else 2):
         leader.fetch("a", epoch, 0, acknowledged=((P, ((0, 0, kind),)),), max_wait_ms=0)
     assert leader.told()[1:] == told
-    assert len(leader.node.logs.buried) == (told == ["a 0-0 dead letter"])
+    assert len(leader.node.logs.buried) == (told[-1] == "a 0-0 dead letter")
 
 
 def test_renewing_needs_a_request_that_fetches_nothing() -> None:

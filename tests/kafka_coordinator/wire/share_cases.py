@@ -7,11 +7,15 @@ from uuid import UUID
 
 from tests.kafka_coordinator.wire.broker_cases import Ask, Case, batch, create, produce
 from tests.kafka_coordinator.wire.plain import request
+from tests.kafka_coordinator.wire.transaction_play import END, INIT, find_coordinator
 
 _FIND, _ALTER_CONFIGS, _DELETE_GROUPS, _DESCRIBE_GROUPS, _LIST, _CONSUMERS = 10, 44, 42, 15, 16, 69
 _BEAT, _DESCRIBE, _FETCH, _ACKNOWLEDGE, _OFFSETS, _ALTER, _FORGET = 76, 77, 78, 79, 90, 91, 92
 _GROUP = 32
-_NOT_READY = (14, 15, 16)
+_SETTLES_S = 0.15
+"""Markers of a real broker come after its answer."""
+ISOLATION = "share.isolation.level"
+NOT_READY = (14, 15, 16)
 """Errors of a coordinator that is on its way."""
 _UNKNOWN = UUID(int=7)
 GAP, ACCEPT, RELEASE, REJECT, RENEW = range(5)
@@ -22,12 +26,15 @@ class Share:
 
     def __init__(self, ask: Ask, topic: str, partitions: int = 1, version: int = 2, **settings: str) -> None:
         self.ask, self.topic, self.version = ask, topic, version
-        self.id = create(ask, topic, partitions).topic_id
-        own = {"share.auto.offset.reset": "earliest", "share.assignment.interval.ms": "0", **settings}
-        configs = [{"name": name, "config_operation": 0, "value": value} for name, value in own.items()]
-        resources = [{"resource_type": _GROUP, "resource_name": topic, "configs": configs}]
-        ask(request(_ALTER_CONFIGS, 1, resources=resources, validate_only=False))
+        # One segment, although markers are younger than the records by years: a read ends with its segment.
+        self.id = create(ask, topic, partitions, segment_ms=str(10**15)).topic_id
+        self.configure(**{"share.auto.offset.reset": "earliest", "share.assignment.interval.ms": "0", **settings})
         ask(request(_FIND, 4, key_type=0, coordinator_keys=[topic]))
+
+    def configure(self, **settings: str) -> None:
+        configs = [{"name": name, "config_operation": 0, "value": value} for name, value in settings.items()]
+        resources = [{"resource_type": _GROUP, "resource_name": self.topic, "configs": configs}]
+        self.ask(request(_ALTER_CONFIGS, 1, resources=resources, validate_only=False))
 
     def beat(self, epoch: int, topics: list[str] | None = None, member: str = "m", **more: Any) -> Any:
         values = {"group_id": self.topic, "member_id": member, "rack_id": None, **more}
@@ -36,7 +43,7 @@ class Share:
     def join(self) -> list[Any]:
         """The answers to the join, and to the heartbeat that brings partitions."""
         first = self.beat(0, [self.topic])
-        while first.error_code in _NOT_READY:
+        while first.error_code in NOT_READY:
             time.sleep(0.2)
             first = self.beat(0, [self.topic])
         second = self.beat(first.member_epoch)
@@ -100,6 +107,36 @@ class Share:
         assert made.responses[0].partition_responses[0].error_code == 0
 
 
+class Producer:
+    """A transactional producer of the topic, with an epoch for each transaction (KIP-890)."""
+
+    def __init__(self, it: Share, name: str) -> None:
+        self.it, self.name, self.sequence, self.is_open = it, f"{it.topic}-{name}", 0, False
+        find_coordinator(it.ask, 1, self.name)
+        body = request(INIT, 4, transactional_id=self.name, transaction_timeout=60_000)
+        while (told := it.ask(body)).error_code in NOT_READY:
+            time.sleep(_SETTLES_S)
+        self._is(told)
+
+    def _is(self, told: Any) -> None:
+        assert told.error_code == 0, told
+        self.id, self.epoch, self.sequence = told.producer_id, told.producer_epoch, 0
+
+    def write(self, *values: bytes) -> None:
+        content = batch(*values, producer=(self.id, self.epoch, self.sequence), transactional=True)
+        made = self.it.ask(produce(self.it.topic, content, transactional_id=self.name))
+        assert made.responses[0].partition_responses[0].error_code == 0, made
+        self.sequence, self.is_open = self.sequence + len(values), True
+
+    def end(self, *, commits: bool) -> None:
+        if not self.is_open:
+            return
+        values = {"transactional_id": self.name, "producer_id": self.id, "producer_epoch": self.epoch}
+        self._is(self.it.ask(request(END, 5, **values, committed=commits)))
+        self.is_open = False
+        time.sleep(_SETTLES_S)
+
+
 def _batches(acknowledged: tuple[tuple[int, int, list[int]], ...]) -> list[Any]:
     return [{"first_offset": a, "last_offset": b, "acknowledge_types": types} for a, b, types in acknowledged]
 
@@ -149,7 +186,7 @@ def share_groups_refuse(ask: Ask, topic: str) -> list[Any]:
                 **values,
             )
         )
-        if made.error_code not in _NOT_READY:
+        if made.error_code not in NOT_READY:
             break
         time.sleep(0.1)
     return [
@@ -240,6 +277,24 @@ def share_fetches_of_version_1(ask: Ask, topic: str) -> list[Any]:
     return [*answers, it.fetch(0)]
 
 
+def share_fetches_past_aborted_records(ask: Ask, topic: str) -> list[Any]:
+    """More aborted records than may be acquired at once: nobody gets what lies behind them. Then a group that begins in
+    the middle of an aborted batch."""
+    it = Share(ask, topic, **{ISOLATION: "read_committed", "share.partition.max.record.locks": "100"})
+    producer, answers = Producer(it, "p"), it.join()
+    for _ in range(150):
+        producer.write(b"a")
+    producer.end(commits=False)
+    it.produce(b"b")
+    answers += [it.fetch(epoch, max_wait=100, max_records=20) for epoch in range(8)]
+    it = Share(ask, f"{topic}-within", **{ISOLATION: "read_committed"})
+    producer = Producer(it, "p")
+    producer.write(b"a", b"b", b"c")
+    producer.end(commits=False)
+    it.alter((it.topic, 0, 1))
+    return [*answers, *(it.fetch(epoch, max_wait=100) for epoch in range(3)), it.offsets()]
+
+
 SHARE_CASES: dict[str, Case] = {
     each.__name__: each
     for each in (
@@ -248,5 +303,6 @@ SHARE_CASES: dict[str, Case] = {
         share_sessions,
         share_acknowledgements,
         share_fetches_of_version_1,
+        share_fetches_past_aborted_records,
     )
 }

@@ -4,8 +4,8 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
-from confluent_kafka import AcknowledgeType, Consumer, ShareConsumer, TopicPartition
-from confluent_kafka.admin import AdminClient, NewTopic
+from confluent_kafka import AcknowledgeType, Consumer, Producer, ShareConsumer, TopicPartition
+from confluent_kafka.admin import AdminClient, AlterConfigOpType, ConfigEntry, ConfigResource, NewTopic
 
 from compare.testing.brokers import KafkaBroker
 from protocols.facts import Acquired, Available, Ended
@@ -118,6 +118,49 @@ def test_implicitly_the_next_poll_accepts_and_the_end_of_a_connection_releases(b
     two.close()
     one.close()
     assert "session closed" in {each.why for each in facts(broker, Available)}
+
+
+@pytest.mark.parametrize(
+    ("level", "first", "then"),
+    [("read_committed", ["a", "b"], ["e", "f", "g"]), ("read_uncommitted", ["a", "b", "c", "d", "e", "f"], ["g"])],
+)
+def test_a_group_that_reads_only_what_is_committed(
+    broker: KafkaBroker, level: str, first: list[str], then: list[str]
+) -> None:
+    """Aborted records are given to nobody, nor anything behind the first record of an open transaction, until it ends.
+    So did a real 4.4.0 (`tests/slow/test_share_conversations.py`). An administrator sets the level."""
+    own = [
+        ConfigEntry(name, value, incremental_operation=AlterConfigOpType.SET)
+        for name, value in (("share.isolation.level", level), ("share.auto.offset.reset", "earliest"))
+    ]
+    group = ConfigResource(ConfigResource.Type.GROUP, "g", incremental_configs=own)
+    admin = AdminClient({"bootstrap.servers": broker.bootstrap})
+    admin.incremental_alter_configs([group])[group].result(10)
+    producers = [Producer({"bootstrap.servers": broker.bootstrap, "transactional.id": name}) for name in "pq"]
+    for producer in producers:
+        producer.init_transactions(10)
+
+    def write(producer: Producer, *values: str) -> None:
+        producer.begin_transaction()
+        for value in values:
+            producer.produce("orders", value)
+        producer.flush(10)
+
+    one, two = producers
+    write(one, "a", "b")
+    one.commit_transaction(10)
+    write(one, "c", "d")
+    one.abort_transaction(10)
+    write(two, "e")
+    broker.produce("orders", "f")
+    reader = consumer(broker, "one", "implicit")
+    assert [record.value().decode() for record in polled(reader, len(first))] == first
+    assert list(reader.poll(1.0)) == []
+    two.commit_transaction(10)
+    broker.produce("orders", "g")
+    assert [record.value().decode() for record in polled(reader, len(then))] == then
+    reader.close()
+    assert offsets(broker) == []
 
 
 @pytest.mark.parametrize("copies", ["false", "true"])
