@@ -12,7 +12,7 @@ from tests.kafka_coordinator.wire.transaction_play import END, INIT, find_coordi
 _FIND, _ALTER_CONFIGS, _DELETE_GROUPS, _DESCRIBE_GROUPS, _LIST, _CONSUMERS = 10, 44, 42, 15, 16, 69
 _BEAT, _DESCRIBE, _FETCH, _ACKNOWLEDGE, _OFFSETS, _ALTER, _FORGET = 76, 77, 78, 79, 90, 91, 92
 _GROUP = 32
-_SETTLES_S = 0.15
+_SETTLES_S = 0.3
 """Markers of a real broker come after its answer."""
 ISOLATION = "share.isolation.level"
 NOT_READY = (14, 15, 16)

@@ -11,7 +11,7 @@ from typing import Any
 from tests.kafka_coordinator.wire.broker_cases import Ask, Case
 from tests.kafka_coordinator.wire.share_cases import ACCEPT, GAP, ISOLATION, REJECT, RELEASE, Producer, Share, untold
 
-_LENGTH, _SETTLES_S = 36, 0.15
+_LENGTH, _SETTLES_S = 36, 0.3
 _DOES = {
     "produce": 2,
     "write": 4,
