@@ -1,7 +1,10 @@
 """The same with RocketMQ's 5.x Python client (``pip install rocketmq-python-client``): receive, book, acknowledge."""
 
-from collections.abc import Callable
+import time
+from collections.abc import Callable, Sequence
 from typing import Any
+
+from rocketmq.v5.exception import ClientException
 
 INVISIBLE_S = 30
 """So long nobody else gets what was received."""
@@ -19,10 +22,17 @@ class BillingWorker:
         """Work until the process ends."""
         self.consumer.startup()
         while True:
-            for message in self.consumer.receive(16, self.invisible_s):
+            for message in self._received():
                 try:
                     self.book(message)
                 except ConnectionError:
                     self.consumer.change_invisible_duration(message, AGAIN_S)
                     continue
                 self.consumer.ack(message)
+
+    def _received(self) -> Sequence[Any]:
+        try:
+            return self.consumer.receive(16, self.invisible_s)
+        except ClientException:  # right after startup() the proxy may not have the client's settings yet
+            time.sleep(0.5)
+            return ()
