@@ -21,24 +21,13 @@ OWN_WORDS = {
     r"what hurts": "harm",
 }
 """What stands there too often, and better words."""
-ELSEWHERE = {
-    "commands.md",
-    "defects.md",
-    "examples.md",
-    "index.md",
-    "pop.md",
-    "scenario.md",
-    "testing.md",
-    "versions.md",
-}
-"""Pages that are written by programs, or not yet edited."""
 CHINESE = {r"逐条消息|协议消息|心跳消息|请求消息|消息数量": "报文、请求", r"主题": "Topic", r"没有动作": "不会立即触发"}
 """消息 is a record, 报文 or 请求 what clients and servers say to each other."""
 
 PAGES = [
     ROOT / "README.md",
     ROOT / "CONTRIBUTING.md",
-    *(each for each in DOCS.glob("*.md") if each.name not in ELSEWHERE),
+    *DOCS.glob("*.md"),
 ]
 
 

@@ -171,7 +171,7 @@ class Lose(Event):
 
 
 class Hang(Event):
-    """A member's process is stopped for a while; its connections stay open; then it resumes with its old beliefs."""
+    """A member's process freezes; its connections stay open; then it resumes as the owner of its queues."""
 
     hang: EachMember
     """The member; others in its process hang with it."""
