@@ -142,9 +142,7 @@ class Stage:
 
     def begin(self, refused: Message | None = None) -> None:
         """What happens from now on is judged."""
-        place = len(self.exchanges.all)
-        if refused is not None:
-            place = next(at for at, each in enumerate(self.exchanges.all) if each.request is refused) + 1
+        place = self.exchanges.place_after(refused)
         self.mark = Mark(self.world.now, place, self.member_id(FIRST), refused)
 
     def member_id(self, member: str) -> str:

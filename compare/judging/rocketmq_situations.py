@@ -134,9 +134,7 @@ class Stage:
 
     def begin(self, refused: Message | None = None) -> None:
         """What happens from now on is judged."""
-        place = len(self.exchanges.all)
-        if refused is not None:
-            place = next(at for at, each in enumerate(self.exchanges.all) if each.request is refused) + 1
+        place = self.exchanges.place_after(refused)
         self.mark = Mark(self.world.now, place, self.reads(FIRST), self.exchanges.all[place - 1] if refused else None)
 
     def reads(self, member: str) -> frozenset[Queue]:

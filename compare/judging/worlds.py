@@ -56,6 +56,12 @@ class Listener(Generic[E]):
         """What this member asked, from this place in `all` on, in order."""
         return (each for each in self.all[since:] if each.member == member)
 
+    def place_after(self, request: Message | None) -> int:
+        """The place in `all` behind this request; where nothing is given, behind all."""
+        if request is None:
+            return len(self.all)
+        return next(at for at, each in enumerate(self.all) if each.request is request) + 1
+
     def sent(
         self, now: Time, arrives: Time | None, sender: str, to: str, message: Message, number: int, cause: int
     ) -> None:

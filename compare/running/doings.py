@@ -133,7 +133,8 @@ class Doings:
         return found
 
     @cached_property
-    def _commits(self) -> dict[tuple[str, Queue], list[Commit]]:
+    def commits(self) -> dict[tuple[str, Queue], list[Commit]]:
+        """(Group, queue) to its commits, in order."""
         found: dict[tuple[str, Queue], list[Commit]] = {}
         for commit in self._timeline.commits:
             found.setdefault((commit.group, commit.queue), []).append(commit)
@@ -241,7 +242,7 @@ class Doings:
 
     def why_back(self, back: Commit) -> Why:
         """Why a member committed an offset before the one that stood there."""
-        commits = self._commits[back.group, back.queue]
+        commits = self.commits[back.group, back.queue]
         earlier = reversed(commits[: bisect_right(commits, back.at, key=_AT)])
         stood = next((each for each in earlier if each.taken and each.offset == back.before), None)
         began = max(
@@ -277,7 +278,7 @@ class Doings:
         """Why the offset at which reading began was behind what had been handled before."""
         before, part = handled.member, max(0, again.first - handled.first) / max(1, handled.end - handled.first)
         since = handled.since + part * (handled.until - handled.since)
-        commits = self._commits.get((again.group, again.queue), ())
+        commits = self.commits.get((again.group, again.queue), ())
         mine = [each for each in commits if each.member == before and since <= each.at]
         refused = next((each for each in mine if each.error and each.at <= again.until), None)
         if refused is not None:

@@ -70,9 +70,6 @@ class _Repeats:
         for double in timeline.doubles:
             self._doubles.setdefault((double.group, double.queue), []).append(double)
         self._back: dict[tuple[str, Queue], list[Commit]] = {}
-        self._commits: dict[tuple[str, Queue], list[Commit]] = {}
-        for commit in timeline.commits:
-            self._commits.setdefault((commit.group, commit.queue), []).append(commit)
         for commit in timeline.commits_back:
             self._back.setdefault((commit.group, commit.queue), []).append(commit)
 
@@ -104,7 +101,7 @@ class _Repeats:
             and commit.taken
             and double.since <= commit.at <= until
             and commit.offset > again.first
-            for commit in self._commits.get((again.group, again.queue), ())
+            for commit in self._doings.commits.get((again.group, again.queue), ())
         )
 
     def of_double(self, double: Double) -> Reason:
