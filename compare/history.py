@@ -10,6 +10,7 @@ Groups come worst first (`_rank`). Nothing is rounded, null is what no snapshot 
 are over time.
 """
 
+import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date
@@ -165,42 +166,75 @@ def counted(
 def _on_spark(
     selection: Selection, unfair: Unfair, groups: Sequence[str], clusters: Sequence[str], days: Days
 ) -> list[HistoryRecord]:
-    from compare.figures.spark.history import chosen, history, read_snapshots
+    from compare.figures.spark.history import history, paths_below
     from compare.figures.spark.sessions import SparkError, first_line, session
 
+    wanted = _columns(unfair)
+
+    def read(path: str, content: pa.Buffer, columns: Sequence[str] | None) -> pa.Table:
+        return _read(path, pa.BufferReader(content), wanted if columns is None else columns)
+
+    def count(rows: pa.Table, polls: pa.Table) -> list[str]:
+        return [json.dumps(record) for record in _records(rows, polls, unfair, groups)]
+
     try:
-        rows = read_snapshots(session(), selection.root, selection.files, snapshot_schema())
-        return history(chosen(rows, clusters, days), unfair, groups)
+        if "://" in selection.root:
+            files = [path for path in paths_below(session(), selection.root) if _asked_for(path, clusters, days)]
+        else:
+            files = list(_files(selection))
+        return [json.loads(record) for record in (history(session(), files, read, count) if files else ())]
     except SparkError as error:
         raise _UnreadableError(first_line(error)) from None
 
 
+def _asked_for(path: str, clusters: Sequence[str], days: Days) -> bool:
+    """Is a file at an address, by the names of its folders, of these clusters and days?"""
+    *_, day, cluster, _ = ["", "", *path.split("/")]
+    first, last = (bound.isoformat() if bound is not None else None for bound in days)
+    of_day = day.removeprefix("day=")
+    is_in_time = (first is None or of_day >= first) and (last is None or of_day <= last)
+    return is_in_time and (not clusters or cluster.removeprefix("cluster=") in clusters)
+
+
+def _columns(unfair: Unfair) -> list[str]:
+    columns = ["system", "group", "ms", "every_s", *COUNTED, *MEASURED, "joined", "left", "topics"]
+    return list(dict.fromkeys(["cluster", *columns, unfair.column]))
+
+
+def _records(rows: pa.Table, polls: pa.Table, unfair: Unfair, groups: Sequence[str]) -> list[HistoryRecord]:
+    if groups:
+        rows = rows.filter(pc.is_in(rows["group"], pa.array(groups)))
+    return records_of(timed(rows, polls), unfair)
+
+
 def _local(selection: Selection, unfair: Unfair, groups: Sequence[str]) -> list[HistoryRecord]:
-    columns = ["system", "group", "at", "every_s", *COUNTED, *MEASURED, "joined", "left", "topics"]
-    columns += [unfair.column] if unfair.column not in columns else []
+    columns = _columns(unfair)
     try:
-        rows = pa.concat_tables(_read(file, columns) for file in _files(selection))
+        rows = pa.concat_tables(_read(file, file, columns) for file in _files(selection))
     except _DAMAGED as error:
         raise _UnreadableError(_first_line(error)) from None
-    rows = timed(rows)
-    return records_of(rows.filter(pc.is_in(rows["group"], pa.array(groups))) if groups else rows, unfair)
+    return _records(rows, rows, unfair, groups)
 
 
-def _read(file: str, columns: Sequence[str]) -> pa.Table:
-    """These columns of a file, null where it lacks one, with ``cluster`` and ``ms``; of topics only what is counted."""
+def _read(path: str, source: str | pa.BufferReader, columns: Sequence[str]) -> pa.Table:
+    """These columns of a file, null where it lacks one; ``cluster`` is told by its path, ``ms`` by the column ``at``.
+    Of topics only what is counted."""
     schema = snapshot_schema()
-    with pq.ParquetFile(file, page_checksum_verification=True) as opened:
+    with pq.ParquetFile(source, page_checksum_verification=True) as opened:
         there = opened.schema_arrow.names
-        wanted = [name for name in columns if name in there and name != "topics"]
-        of_topics = [f"topics.list.element.{name}" for name in TOPIC_FIELDS] if "topics" in there else []
-        table = opened.read([*wanted, *of_topics])
+        wanted = [name for name in ("at", *columns) if name in there and name != "topics"]
+        of_topics = [f"topics.list.element.{name}" for name in TOPIC_FIELDS] if "topics" in columns else []
+        table = opened.read([*wanted, *(of_topics if "topics" in there else ())])
     topic = pa.struct([schema.field("topics").type.value_type.field(name) for name in TOPIC_FIELDS])
-    types = {name: schema.field(name).type for name in columns} | {"topics": pa.list_(topic)}
     rows = table.num_rows
-    found = {name: table[name].cast(type) if name in there else pa.nulls(rows, type) for name, type in types.items()}
-    cluster = Path(file).parent.name.removeprefix("cluster=")
-    told = pa.table({**found, "ms": found["at"].cast(pa.int64()), "cluster": pa.repeat(cluster, rows)})
-    return told.filter(pc.is_valid(told["at"]))
+    at = table["at"] if "at" in there else pa.nulls(rows, pa.timestamp("ms"))
+    found = {"cluster": pa.repeat(Path(path).parent.name.removeprefix("cluster="), rows), "ms": at.cast(pa.int64())}
+    for name in columns:
+        if name not in found:
+            type = pa.list_(topic) if name == "topics" else schema.field(name).type
+            found[name] = table[name].cast(type) if name in there else pa.nulls(rows, type)
+    told = pa.table({name: found[name] for name in columns})
+    return told.filter(pc.is_valid(at)) if at.null_count else told
 
 
 def _files(selection: Selection) -> Sequence[str]:

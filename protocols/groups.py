@@ -9,7 +9,7 @@ a queue, none): an `Allocation` can hold that, because in RocketMQ it happens, a
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cached_property
+from functools import cached_property, lru_cache
 from types import MappingProxyType
 from typing import Any, Self, TypeAlias
 
@@ -185,7 +185,15 @@ def _queues_of(topic: str, count: QueueCount) -> tuple[Queue, ...]:
         if not isinstance(number, int) or isinstance(number, bool) or number < 0:
             where = f" on broker {broker!r}" if broker else ""
             raise GroupError(f"topic {topic!r}{where}: number of queues is {number!r}, expected 0 or more")
+    if isinstance(count, int):
+        return plain_queues(topic, count)
     return tuple(Queue(topic, broker, n) for broker, number in per_broker.items() for n in range(number))
+
+
+@lru_cache(maxsize=1 << 12)
+def plain_queues(topic: str, count: int) -> tuple[Queue, ...]:
+    """The queues 0, 1, ... of a topic without brokers, the same objects for all groups: equal ones compare fast."""
+    return tuple([Queue(topic, "", number) for number in range(count)])
 
 
 def _member_of(id: str, given: Iterable[str] | MemberFields, topics: Iterable[str]) -> Member:

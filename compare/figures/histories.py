@@ -112,23 +112,32 @@ class HistoryRecord(TypedDict):
     topics: list[TopicRecord]
 
 
-def standing(polls: pa.Table) -> pa.Table:
-    """How long each poll stands: ``cluster``, ``ms`` and ``stands`` (milliseconds). ``polls``: columns ``cluster``,
-    ``ms`` and ``every_s``, one row or more for each poll; those count that did not see a group, too."""
-    ordered = polls.group_by(["cluster", "ms"]).aggregate([("every_s", "max")])
-    ordered = ordered.sort_by([("cluster", "ascending"), ("ms", "ascending")])
-    ms = ordered["ms"].to_numpy()
-    every = np.rint(ordered["every_s_max"].to_numpy() * 1000).astype(np.int64)
-    is_last = np.append(_differs(ordered, ("cluster",))[1:], True)
-    until_next = np.minimum(np.append(ms[1:], 0) - ms, 2 * every)
-    return ordered.select(["cluster", "ms"]).append_column("stands", pa.array(np.where(is_last, every, until_next)))
+def timed(rows: pa.Table, polls: pa.Table) -> pa.Table:
+    """The snapshots with the column ``stands`` (milliseconds), in the order that `records_of` wants; ``polls``: columns
+    ``cluster``, ``ms`` and ``every_s``, one row or more for each poll; those count that did not see a group, too."""
+    polls = polls.group_by(["cluster", "ms"]).aggregate([("every_s", "max")])
+    polls = polls.sort_by([("cluster", "ascending"), ("ms", "ascending")])
+    every = np.rint(polls["every_s_max"].to_numpy() * 1000).astype(np.int64)
+    of_row = np.empty(rows.num_rows, dtype=np.int64)
+    row_ms = rows["ms"].to_numpy()
+    clusters = rows["cluster"].combine_chunks().dictionary_encode()
+    begins = np.flatnonzero(_differs(polls, ("cluster",))).tolist()
+    for start, end in zip(begins, [*begins[1:], len(every)], strict=True):
+        ms = polls["ms"][start:end].to_numpy()
+        stands = np.append(np.minimum(np.diff(ms), 2 * every[start : end - 1]), every[end - 1])
+        here = clusters.indices.to_numpy() == clusters.dictionary.index(polls["cluster"][start]).as_py()
+        of_row[here] = stands[np.searchsorted(ms, row_ms[here])]
+    order = np.lexsort((row_ms, *(_ranks(rows[name]) for name in reversed(KEYS))))
+    return rows.append_column("stands", pa.array(of_row)).take(pa.array(order))
 
 
-def timed(rows: pa.Table) -> pa.Table:
-    """The snapshots with the column ``stands``, in the order that `records_of` wants."""
-    numbered = rows.select(["cluster", "ms"]).append_column("row", pa.array(range(rows.num_rows), pa.int64()))
-    stands = numbered.join(standing(rows), ["cluster", "ms"]).sort_by("row")["stands"]
-    return rows.append_column("stands", stands).sort_by([(name, "ascending") for name in (*KEYS, "ms")])
+def _ranks(names: pa.ChunkedArray) -> Integers:
+    """The place of each name among the different ones."""
+    coded = names.combine_chunks().dictionary_encode()
+    places = np.empty(len(coded.dictionary), dtype=np.int64)
+    places[pc.array_sort_indices(coded.dictionary).to_numpy()] = np.arange(len(places))
+    found: Integers = places[coded.indices.to_numpy()]
+    return found
 
 
 class _Rows:
@@ -182,7 +191,7 @@ class _Rows:
 
 def records_of(rows: pa.Table, unfair: Unfair) -> list[HistoryRecord]:
     """A record for each group, in the order of ``rows``: its snapshots, those of one group together and in order of
-    time, with the columns `KEYS`, ``ms`` (since 1970), ``stands`` (`standing`), `COUNTED`, `MEASURED`, ``joined``,
+    time, with the columns `KEYS`, ``ms`` (since 1970), ``stands`` (`timed`), `COUNTED`, `MEASURED`, ``joined``,
     ``left`` and ``topics`` (lists of structs of `TOPIC_FIELDS`, which may be null where ``pile_up`` is not above 0)."""
     if not rows.num_rows:
         return []

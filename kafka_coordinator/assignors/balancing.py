@@ -43,8 +43,13 @@ class Subscriptions:
     @classmethod
     def of(cls, group: GroupMetadata) -> "Subscriptions":
         kinds: dict[tuple[str, ...], list[int]] = {}
+        last, positions = None, list[int]()
         for position, member in enumerate(group.members):
-            kinds.setdefault(member.topics, []).append(position)
+            # Members mostly share one tuple, which is hashed once.
+            if member.topics is not last:
+                last = member.topics
+                positions = kinds.setdefault(last, [])
+            positions.append(position)
         subscribed = set().union(*kinds)
         numbers: dict[str, range] = {}
         total = 0

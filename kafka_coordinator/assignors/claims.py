@@ -30,6 +30,9 @@ class Claims:
     def of(cls, group: GroupMetadata, spans: Mapping[str, range], max_generation: int) -> "Claims":
         """Read the claims. ``max_generation`` is the highest generation seen, this group's included."""
         members = group.members
+        if not any(member.claims for member in members):
+            nothing: list[list[int]] = [[] for _ in members]
+            return cls(nothing, nothing, set(), {}, {})
         strays: dict[Partition, int] = {}
         try:
             # A range counts negative numbers from its end: they are left out, and then noticed by the length.

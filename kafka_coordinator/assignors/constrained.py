@@ -160,7 +160,10 @@ def constrained(
 def _keep(shares: Shares, spans: dict[str, range], claims: Claims, placement: Placement | None) -> dict[int, int]:
     """Step A: what members keep of their own. Returns what they give up: partition to position."""
     revoked: dict[int, int] = {}
-    by_number = _by_number(spans, claims.strays) if any(claims.owned) else []
+    if shares.least and not any(claims.owned):
+        shares.below = list(range(len(claims.owned)))
+        return revoked
+    by_number = _by_number(spans, claims.strays)
     for member, own in enumerate(claims.owned):
         if placement is not None:
             far = {partition for partition in own if placement.mismatch(member, partition)}

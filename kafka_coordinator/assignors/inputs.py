@@ -15,7 +15,7 @@ Partitions as queues of the shared model.
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
-from typing import TypeAlias
+from typing import NamedTuple, TypeAlias
 
 from protocols.java import Queue, utf16_key
 
@@ -26,8 +26,7 @@ NO_GENERATION = -1
 """In place of a generation: of no generation, as Kafka writes it."""
 
 
-@dataclass(frozen=True, slots=True)
-class Subscription:
+class Subscription(NamedTuple):
     """One member as the assignor sees it.
 
     ``claims`` are the partitions it says it owned, in the order in which it lists them (client sticky kinds),

@@ -131,7 +131,7 @@ def _range(group: inputs.GroupMetadata, same_subscriptions: bool) -> inputs.Assi
     if same_subscriptions and group.members:
         first = group.members[inputs.static_order(group.members)[0]].topics
         if any(member.topics != first for member in group.members):
-            group = replace(group, members=tuple([replace(member, topics=first) for member in group.members]))
+            group = replace(group, members=tuple([member._replace(topics=first) for member in group.members]))
     return server_range(group)
 
 

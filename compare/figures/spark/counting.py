@@ -34,7 +34,7 @@ from compare.figures.parts import (
 from compare.figures.shapes import MOST
 from compare.figures.spark.exchange import Coding, Finish, of_files, of_frames, texts_of_records
 from compare.figures.spark.sessions import progress, session, user_errors
-from compare.figures.spark.sources import Source, files_of, frames, named, schema_of
+from compare.figures.spark.sources import Source, files_of, frames, named, schema_of, session_of
 from protocols.errors import UserError
 
 
@@ -58,8 +58,8 @@ def fairness(
     undefined). ``per_topic`` adds the column ``topic`` and one row per topic of a group; ``topic`` is null in the rows
     of whole groups. ``%RETRY%`` topics count only ``with_retry``.
 
-    Paths are the fast way: tasks read Parquet themselves, two million rows and less in a single one, and files of a
-    snapshot (`write_snapshot`) each by itself.
+    Paths, and DataFrames as ``read.parquet`` returns them, are the fast way: tasks read Parquet themselves, two
+    million rows and less in a single one, and files of a snapshot (`write_snapshot`) each by itself.
 
     Raises `UserError` here and now for what the schema shows: a path that cannot be read, a column that is missing or
     of another type (`figures.shapes`). What only rows show fails the job when an action runs it, in Spark's
@@ -71,9 +71,10 @@ def fairness(
     if files is not None:
         parts = pairs(files.ownership, files.members) if weight is None else None
         if parts is not None:
-            return _fairness_of_parts(session(), parts, with_retry=with_retry, per_topic=per_topic)
+            return _fairness_of_parts(session_of(ownership, members), parts, with_retry=with_retry, per_topic=per_topic)
         layout = layout_of(files.ownership[0].schema, files.members[0].schema, weight)
-        return of_files(session(), files, Coding(layout, with_retry), *_figures(layout, per_topic))
+        spark = session_of(ownership, members)
+        return of_files(spark, files, Coding(layout, with_retry), *_figures(layout, per_topic))
     ownership, members = frames(ownership, members)
     owned_schema, listed_schema = schema_of(ownership), schema_of(members)
     layout = layout_of(owned_schema, listed_schema, weight, records=True)
@@ -170,8 +171,7 @@ def _appearing(target: str) -> Iterator[tuple[str, str]]:
 
 def _source(what: str, table: object, other: object) -> Source:
     if isinstance(table, pa.Table):
-        spark = other.sparkSession if isinstance(other, DataFrame) else session()
-        return spark.createDataFrame(table)
+        return session_of(other).createDataFrame(table)
     if isinstance(table, DataFrame | str | PathLike):
         return table
     raise UserError(f"{what} is {table!r:.60}, expected a Spark DataFrame, a path of Parquet or an Arrow table")
@@ -184,7 +184,8 @@ def _writing(ownership: Source, members: Source, files: int | None) -> Callable[
         coding, schema = _coding(found.ownership[0].schema, found.members[0].schema)
         rows = sum(sum(file.rows) for file in found.ownership)
         pieces = files or max(1, -(-rows // ROWS_PER_FILE))
-        return lambda folder: of_files(session(), found, coding, _writer(folder, coding, schema), _PATHS, pieces=pieces)
+        spark = session_of(ownership, members)
+        return lambda folder: of_files(spark, found, coding, _writer(folder, coding, schema), _PATHS, pieces=pieces)
     owned, listed = frames(ownership, members)
     coding, schema = _coding(schema_of(owned), schema_of(listed))
     listed = listed.select(*(named(name) for name in coding.columns(schema_of(listed), True)))

@@ -109,7 +109,7 @@ def of_files(
                     yield from _pieces(coded, is_listed, number_of_pieces)
 
     cut_rows = spark.range(0, len(tasks), 1, len(tasks)).mapInArrow(begin, _PIECES)
-    return _together(cut_rows, number_of_pieces).mapInArrow(_ending(finish), schema)
+    return together(cut_rows, number_of_pieces).mapInArrow(_ending(finish), schema)
 
 
 def of_frames(
@@ -132,7 +132,7 @@ def of_frames(
         for frame, is_listed in ((ownership, False), (members, True))
     ]
     both = cut_rows[0].union(cut_rows[1])
-    moved = both.repartition(F.col("piece")) if pieces is None else _together(both, pieces)
+    moved = both.repartition(F.col("piece")) if pieces is None else together(both, pieces)
     return moved.mapInArrow(_ending(finish), schema)
 
 
@@ -144,7 +144,7 @@ def texts_of_records(frame: DataFrame, columns: Sequence[str], queue: str) -> Da
     )
 
 
-def _together(rows: DataFrame, pieces: int) -> DataFrame:
+def together(rows: DataFrame, pieces: int) -> DataFrame:
     """One partition for each piece; before Spark 4.1 some partitions get several, and others none."""
     if hasattr(rows, "repartitionById"):
         return rows.repartitionById(pieces, F.col("piece"))

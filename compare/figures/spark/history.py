@@ -1,99 +1,86 @@
-"""Records of a history (`compare.figures.histories`) on Spark, which reads the snapshots and brings each group's
-together; what is counted of them is counted by the one function that counts them without Spark."""
+"""Records of a history (`compare.figures.histories`) on Spark, which hands out files as bytes and brings each group's
+rows together. What a file says, and what is counted, is told by the functions that do it without Spark."""
 
-import json
+import zlib
 from collections.abc import Callable, Iterator, Sequence
-from datetime import date
 
+import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 from pyspark.sql import DataFrame, SparkSession
-from pyspark.sql import functions as F  # noqa: N812 - Spark's own habit
-from pyspark.sql.pandas.types import from_arrow_schema
-from pyspark.sql.types import StringType, StructType
 
-from compare.figures.histories import (
-    COUNTED,
-    KEYS,
-    MEASURED,
-    TOPIC_FIELDS,
-    HistoryRecord,
-    Unfair,
-    records_of,
-    standing,
-)
+from compare.figures.spark.exchange import together
 from compare.figures.spark.sessions import progress, user_errors
 
+Reader = Callable[[str, pa.Buffer, Sequence[str] | None], pa.Table]
+"""A file's path, its bytes, and the columns that are wanted (None: all that count) to the rows of its snapshots."""
 
-def read_snapshots(spark: SparkSession, root: str, files: Sequence[str] | None, columns: pa.Schema) -> DataFrame:
-    """The snapshots below ``root`` (the folder ``snapshots``), or only these ``files`` of them. ``columns``: of a
-    snapshot, without those that are names of folders."""
-    schema = StructType(from_arrow_schema(columns).fields)
-    for name in ("day", "cluster"):
-        schema = schema.add(name, StringType())
-    reader = spark.read.schema(schema).option("basePath", root).option("pathGlobFilter", "*.parquet")
-    reader = reader.option("parquet.page.verify-checksum.enabled", "true")
-    return reader.parquet(*([root] if files is None else files))
+Counter = Callable[[pa.Table, pa.Table], Sequence[str]]
+"""Rows of whole groups, and the polls of all files, to one text for each group."""
 
-
-def chosen(snapshots: DataFrame, clusters: Sequence[str], days: tuple[date | None, date | None]) -> DataFrame:
-    """The snapshots of these clusters (all, where none are named), from the first to the last day."""
-    first, last = days
-    conditions = [F.col("cluster").isin(*clusters)] if clusters else []
-    conditions += [F.col("day") >= first.isoformat()] if first is not None else []
-    conditions += [F.col("day") <= last.isoformat()] if last is not None else []
-    for condition in conditions:
-        snapshots = snapshots.where(condition)
-    return snapshots
+_POLLS = ["cluster", "ms", "every_s"]
+_BYTES_PER_PIECE = 4 << 20
+"""Of files: some 500,000 rows, which a task counts at once."""
 
 
-def history(snapshots: DataFrame, unfair: Unfair, groups: Sequence[str] = ()) -> list[HistoryRecord]:
-    """A record for each group in any order, computed now, with a progress bar where standard error is a terminal.
-    ``groups``: names of those that are asked for, () for all."""
-    spark = snapshots.sparkSession
-    rows = snapshots.where(F.col("at").isNotNull()).withColumn("ms", F.unix_millis("at"))
+def paths_below(spark: SparkSession, address: str) -> list[str]:
+    """The Parquet files below an address that Spark reaches; none is read."""
+    return [row.path for row in _files(spark, [address]).select("path").collect()]
+
+
+def history(spark: SparkSession, files: Sequence[str], read: Reader, count: Counter) -> list[str]:
+    """What ``count`` makes of all groups, in any order, computed now, with a progress bar where standard error is a
+    terminal. A file that cannot be read fails the job."""
+    found = _files(spark, files)
+
+    def polls_of(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        for path, content in _contents(batches):
+            rows = read(path, content, _POLLS).group_by(_POLLS).aggregate([])
+            yield from rows.select(_POLLS).to_batches()
+
+    def cut(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        for path, content in _contents(batches):
+            yield from _pieces(read(path, content, None), pieces)
+
     with progress(spark, "reading snapshots"), user_errors():
-        polls = rows.groupBy("cluster", "ms").agg(F.max("every_s").alias("every_s")).toArrow()
-        rows = rows.where(F.col("group").isin(*groups)) if groups else rows
-        # Spark reads only these fields of the topics.
-        fields = F.arrays_zip(*(F.col(f"topics.{name}").alias(name) for name in TOPIC_FIELDS))
-        timed = rows.join(F.broadcast(spark.createDataFrame(standing(polls))), ["cluster", "ms"]).select(
-            *KEYS,
-            *("ms", "stands", *COUNTED, *MEASURED, "joined", "left"),
-            *([unfair.column] if unfair.column not in (*COUNTED, *MEASURED) else []),
-            F.when(F.col("pile_up") > 0, fields).alias("topics"),
+        polls = found.mapInArrow(polls_of, "cluster string, ms long, every_s double").toArrow()
+        pieces = 1 + sum(row.length for row in found.select("length").collect()) // _BYTES_PER_PIECE
+
+        def counted(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+            tables = [pa.ipc.open_stream(rows.as_buffer()).read_all() for batch in batches for rows in batch["rows"]]
+            if tables:
+                yield pa.record_batch({"told": pa.array(count(pa.concat_tables(tables), polls), pa.string())})
+
+        moved = together(found.mapInArrow(cut, "piece int, rows binary"), pieces)
+        texts: list[str] = moved.mapInArrow(counted, "told string").toArrow()["told"].to_pylist()
+    return texts
+
+
+def _files(spark: SparkSession, paths: Sequence[str]) -> DataFrame:
+    reader = spark.read.format("binaryFile").option("pathGlobFilter", "*.parquet")
+    return reader.option("recursiveFileLookup", "true").load(list(paths))
+
+
+def _contents(batches: Iterator[pa.RecordBatch]) -> Iterator[tuple[str, pa.Buffer]]:
+    for batch in batches:
+        for path, content in zip(batch["path"], batch["content"], strict=True):
+            yield path.as_py(), content.as_buffer()
+
+
+def _pieces(rows: pa.Table, pieces: int) -> Iterator[pa.RecordBatch]:
+    """The rows as compressed streams, those of one group in the same piece whatever file they come from."""
+    group = rows["group"].combine_chunks().dictionary_encode()
+    names = group.dictionary.to_pylist()
+    piece = np.array([zlib.crc32((name or "").encode()) % pieces for name in names], dtype=np.int32)
+    of_row = piece[pc.fill_null(group.indices, 0).to_numpy()]
+    order = np.argsort(of_row, kind="stable")
+    numbers, starts = np.unique(of_row[order], return_index=True)
+    rows = rows.take(pa.array(order))
+    options = pa.ipc.IpcWriteOptions(compression="lz4")
+    for number, start, end in zip(numbers.tolist(), starts.tolist(), [*starts[1:].tolist(), len(order)], strict=True):
+        sink = pa.BufferOutputStream()
+        with pa.ipc.new_stream(sink, rows.schema, options=options) as stream:
+            stream.write_table(rows.slice(start, end - start))
+        yield pa.record_batch(
+            {"piece": pa.array([number], pa.int32()), "rows": pa.array([sink.getvalue().to_pybytes()])}
         )
-        together = timed.repartition(*KEYS).sortWithinPartitions(*KEYS, "ms")
-        found = together.mapInArrow(_counter(unfair), "record string").toArrow()
-    return [json.loads(record) for record in found["record"].to_pylist()]
-
-
-def _counter(unfair: Unfair) -> Callable[[Iterator[pa.RecordBatch]], Iterator[pa.RecordBatch]]:
-    def count(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        rest: pa.Table | None = None
-        for batch in batches:
-            table = pa.Table.from_batches([batch])
-            table = table if rest is None else pa.concat_tables([rest, table])
-            end = _start_of_last(table)
-            yield _texts(records_of(table.slice(0, end), unfair))
-            rest = table.slice(end)
-        if rest is not None:
-            yield _texts(records_of(rest, unfair))
-
-    return count
-
-
-def _start_of_last(rows: pa.Table) -> int:
-    """Where the last group begins, of which the next batch may hold more."""
-    names = rows.select(KEYS)
-    last, start, end = names.slice(rows.num_rows - 1).to_pylist(), 0, rows.num_rows - 1
-    while start < end:
-        middle = (start + end) // 2
-        if names.slice(middle, 1).to_pylist() == last:
-            end = middle
-        else:
-            start = middle + 1
-    return start
-
-
-def _texts(records: Sequence[HistoryRecord]) -> pa.RecordBatch:
-    return pa.record_batch({"record": pa.array([json.dumps(record) for record in records], pa.string())})

@@ -7,9 +7,9 @@ from typing import TypeAlias
 
 import pyarrow as pa
 from pyspark.errors import PySparkException
-from pyspark.sql import Column, DataFrame
+from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F  # noqa: N812 - Spark's own habit
-from pyspark.sql.pandas.types import to_arrow_type
+from pyspark.sql.pandas.types import from_arrow_type, to_arrow_type
 
 from compare.figures.parquet_files import ParquetFile, parquet_files
 from compare.figures.shapes import KEYS, OWNERS, QUEUE_COLUMNS, kind_of
@@ -29,20 +29,59 @@ class Files:
 
 
 def files_of(ownership: object, members: object) -> Files | None:
-    """The files of two paths; None where Spark has to read them: a DataFrame, a file system that Arrow does not reach,
-    folders that stand for columns, columns that differ between files, types that Spark reads as others.
+    """The files of two paths, or of DataFrames that are nothing but Parquet files; None where Spark has to read them: a
+    DataFrame that has been worked on, a file system that Arrow does not reach, folders that stand for columns, columns
+    that differ between files, types that Spark reads as others.
 
     Raises `UserError` for a source that is neither a DataFrame nor a path.
     """
-    if isinstance(ownership, DataFrame) or isinstance(members, DataFrame):
-        return None
-    paths = path_of("ownership", ownership), path_of("members", members)
-    if not all("://" in path or path.startswith("file:") for path in paths) and not _is_local_by_default():
-        return None
-    owned, listed = map(parquet_files, paths)
+    owned, listed = _parquet("ownership", ownership), _parquet("members", members)
     if not owned or not listed or not _alike(owned) or not _alike(listed):
         return None
     return Files(owned, listed)
+
+
+def _parquet(what: str, source: object) -> list[ParquetFile] | None:
+    if not isinstance(source, DataFrame):
+        path = path_of(what, source)
+        if "://" in path or path.startswith("file:") or _is_local_by_default():
+            return parquet_files(path)
+        return None
+    files = []
+    for path in _files_behind(source):
+        found = parquet_files(path)
+        if not found or not _has_schema_of(source, found[0].schema):
+            return None
+        files += found
+    return files
+
+
+def _files_behind(frame: DataFrame) -> Sequence[str]:
+    """The addresses of all that the DataFrame consists of, where it is Parquet as it was read: without a column that
+    is a folder's name, a filter or any other work, in a session of this process. Else none."""
+    plan = getattr(frame, "_jdf", None) and frame._jdf.queryExecution().analyzed()
+    if plan is None or plan.getClass().getSimpleName() != "LogicalRelation":
+        return ()
+    relation = plan.relation()
+    if relation.getClass().getSimpleName() != "HadoopFsRelation" or not relation.partitionSchema().isEmpty():
+        return ()
+    is_parquet = relation.fileFormat().getClass().getSimpleName() == "ParquetFileFormat"
+    return frame.inputFiles() if is_parquet else ()
+
+
+def _has_schema_of(frame: DataFrame, schema: pa.Schema) -> bool:
+    """Do the file's columns have the names and types of the DataFrame's, whose reader may have asked for others?"""
+    try:
+        return [(field.name, field.dataType) for field in frame.schema] == [
+            (field.name, from_arrow_type(field.type)) for field in schema
+        ]
+    except PySparkException:
+        return False
+
+
+def session_of(*sources: object) -> SparkSession:
+    """That of the first DataFrame, else `session`."""
+    return next((source.sparkSession for source in sources if isinstance(source, DataFrame)), None) or session()
 
 
 def _is_local_by_default() -> bool:
@@ -72,14 +111,14 @@ def frames(ownership: Source, members: Source) -> tuple[DataFrame, DataFrame]:
 
     Raises `UserError` for a path that cannot be read.
     """
-    there = next((each.sparkSession for each in (ownership, members) if isinstance(each, DataFrame)), None)
+    spark = session_of(ownership, members)
 
     def frame(what: str, source: Source) -> DataFrame:
         if isinstance(source, DataFrame):
             return source
         path = path_of(what, source)
         try:
-            return (there or session()).read.parquet(path)
+            return spark.read.parquet(path)
         except SparkError as error:
             raise UserError(f"{what} {path} cannot be read as Parquet: {first_line(error)}") from None
 

@@ -30,8 +30,7 @@ def _claiming(
     return replace(
         group,
         members=tuple(
-            replace(
-                member,
+            member._replace(
                 claims=claimed(member.member_id),
                 claim_generation=generation(member.member_id),
                 generation_field=generation(member.member_id),
@@ -53,7 +52,7 @@ def _named(group: GroupMetadata, answer: Assignment) -> dict[str, str]:
 def test_a_number_below_zero_comes_before_all_partitions_of_its_topic() -> None:
     group = group_of({"t": 2, "u": 2}, {"m1": "t", "m2": "t u"})
     claims = {"m1": (("t", 0), ("t", -1)), "m2": (("t", 1), ("u", 0), ("u", 1))}
-    claimed = [replace(m, claims=claims[m.member_id], claim_generation=1, generation_field=1) for m in group.members]
+    claimed = [m._replace(claims=claims[m.member_id], claim_generation=1, generation_field=1) for m in group.members]
     group = replace(group, members=tuple(claimed))
     # What the released 4.1.0 answers.
     assert _named(group, sticky(group)) == {"m1": "t--1 t-0 t-0 t-1", "m2": "t-1 u-0 u-1"}
@@ -62,7 +61,7 @@ def test_a_number_below_zero_comes_before_all_partitions_of_its_topic() -> None:
 def test_a_partition_that_one_member_claims_twice_after_another_is_nobodys() -> None:
     group = group_of({"t": 3, "u": 1}, {"m1": "t", "m2": "t u"})
     group = _claiming(group, {"m1": "t-0 t-1", "m2": "t-1 t-1 u-0"})
-    older = tuple(replace(m, generation_field=-1) if m.member_id == "m2" else m for m in group.members)
+    older = tuple(m._replace(generation_field=-1) if m.member_id == "m2" else m for m in group.members)
     # What the released 4.1.0 answers: the second claim takes away what it adds.
     group = replace(group, members=older)
     assert _named(group, sticky(group)) == {"m1": "t-0 t-1", "m2": "t-2 u-0"}

@@ -27,7 +27,7 @@ def _with_targets(group: GroupMetadata, answer: Assignment) -> GroupMetadata:
     return replace(
         group,
         members=tuple(
-            replace(member, claims=tuple(names[number] for number in numbers))
+            member._replace(claims=tuple(names[number] for number in numbers))
             for member, numbers in zip(group.members, answer.owned, strict=True)
         ),
     )

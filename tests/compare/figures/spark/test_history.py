@@ -206,7 +206,7 @@ def test_numbers_of_any_snapshots_are_those_of_a_plain_count(seed: int, days: fl
         .append_column("ms", pa.repeat(round(at * 1000), len(rows)))
         for cluster, at, every_s, rows in polls
     )
-    found = {f"{each['cluster']}/{each['group']}": each for each in records_of(timed(table), DISTANCE)}
+    found = {f"{each['cluster']}/{each['group']}": each for each in records_of(timed(table, table), DISTANCE)}
     assert found.keys() == months.keys()
     for name, seen in months.items():
         expected = counted_plainly(seen)

@@ -20,6 +20,7 @@ from compare import spark
 from compare.figures import GroupLoads
 from compare.figures.local import table_fairness
 from compare.figures.spark import exchange
+from compare.figures.spark.sources import files_of
 from protocols import UserError
 from tests.compare.figures.figure_groups import groups, recognised, tables
 from tests.compare.figures.spark.spark_fixture import session
@@ -207,3 +208,21 @@ def test_a_bad_row_fails_with_the_sentence_of_the_other_engines(session: SparkSe
     with pytest.raises(UserError, match="listed twice for one owner"):
         spark.write_snapshot(folder / "ownership", folder / "members", tmp_path / "snapshot")
     assert not (tmp_path / "snapshot").exists()
+
+
+def test_frames_that_are_files_are_read_as_files_and_others_as_frames(session: SparkSession, tmp_path: Path) -> None:
+    ownership, members = tables(many_groups("ones"))
+    written(tmp_path, ownership, members)
+    own, listed = (session.read.parquet(str(tmp_path / name)) for name in ("ownership", "members"))
+    found = files_of(own, listed)
+    assert found is not None
+    assert sum(sum(file.rows) for file in found.ownership) == ownership.num_rows
+    expected = table_fairness(ownership, members)
+    assert sorted_table(spark.fairness(own, listed).toArrow(), expected).equals(expected)
+    some = own.where("queue > 0")
+    other_columns = session.read.schema(own.select("group", "topic").schema).parquet(str(tmp_path / "ownership"))
+    for frame in (some, own.withColumnRenamed("weight", "load"), own.limit(10), other_columns):
+        assert files_of(frame, listed) is None
+    kept = pc.greater(ownership["queue"], 0)
+    expected = table_fairness(ownership.filter(kept), members)
+    assert sorted_table(spark.fairness(some, listed).toArrow(), expected).equals(expected)
