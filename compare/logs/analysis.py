@@ -62,7 +62,7 @@ def _kafka(
         return GroupLog("kafka", name, kind, ordered.events, judged=False)
     valid, loads = judged(ordered.events, shared)
     departures = find_departures(valid, processes)
-    rebalances = reduced(name, Ordered(valid), departures)
+    rebalances = reduced(name, Ordered(valid), departures, processes)
     created = Ordered(event for event in shared if isinstance(event, PartitionCreated))
     rebalances = with_causes(rebalances, valid, Surroundings(processes, loads, created))
     rebalances = with_suspects(rebalances, valid, outages(shared, streams), processes)

@@ -290,9 +290,16 @@ class _Court:
         ]
         moved = [note for note in each.notes if note.stream.role == "broker"]
         if changed and not moved and not each.departures:
-            no_topics = Cause(DELETED, (), each.events[:2])  # a hash of none of those that they subscribe to
-            found.append((each.at, no_topics if each.reason == "0" else self._topics.changed(each, before, None)))
+            no_topics = each.reason == "0"  # a hash of none of those that they subscribe to
+            found.append((each.at, self._none(each, before) if no_topics else self._topics.changed(each, before, None)))
         return found
+
+    def _none(self, each: Rebalance, before: Rebalance | None) -> Cause | Doubt:
+        """No topics are left: they were deleted, or the last member is gone, whose line is missing."""
+        if self._returns.follows and before is not None and len(before.after or ()) > 1:
+            return Cause(DELETED, (), each.events[:2])
+        may = (DELETED, "member_left", _HOW["poll"], "session_timeout")
+        return Doubt(may, (), each.events[:2], "all parts of the broker's log")
 
     def _from_clients(self, each: Rebalance, before: Rebalance | None) -> list[Cause | Doubt]:
         """No line of the coordinator says what began it: what the clients said and did before."""

@@ -210,7 +210,7 @@ _FRANZ_REJOINS = {
 """Why a member of franz-go joins again by itself; the line names no group."""
 
 _FRANZ_LINE = re.compile(r"([^;]{4,90}); (.*)$")
-_NEXT_KEY = re.compile(r", (?=[a-z_]{2,30}: )")
+_NEXT_KEY = re.compile(r", (?=[a-z_]{2,30}:(?: |$))")
 _FRANZ_OTHERS = ("heartbeat", "join group failed", "sync", "forced rejoin", "beginning", "fetch offsets", "calling on")
 _SARAMA_LINE = re.compile(r"(?:client/coordinator |consumergroup/|consumer/broker/|loop check partition number )")
 

@@ -69,6 +69,7 @@ def _causes(groups: Sequence[Json]) -> list[str]:
     counts: Counter[str] = Counter()
     for group in groups:
         counts.update(rebalance["cause"] or UNKNOWN for rebalance in (*group["rebalances"], *group["events"]))
+        counts.update(dict.fromkeys((row["cause"] or UNKNOWN for row in group["summary"]), 0))
     return sorted(counts, key=lambda cause: (-counts[cause], cause))
 
 
