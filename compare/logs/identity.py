@@ -229,11 +229,14 @@ class Processes:
         starts = self._starts.get((number, event.client), [])
         return number, event.client, bisect_right(starts, self._place(event))
 
-    def started_as(self, process: Process, member: str, is_dated: bool, is_it: Callable[[Event], bool]) -> bool:
+    def started_as(
+        self, process: Process, member: str, is_dated: bool, came: float | None, is_it: Callable[[Event], bool]
+    ) -> bool:
         """Whether the process came into the group as this member when it started: from its start to its first
         generation its lines follow each other as those of a start do. ``is_dated``: others tell when it came, so that
-        only the way to its first request has to be short; ``is_it``: whether the generation may be that. Where lines
-        are missing, a start may be that of a membership before."""
+        only the way to its first request has to be short, and from there to where a broker lets it in (``came``);
+        ``is_it``: whether the generation may be that. Where lines are missing, a start may be that of a membership
+        before."""
         last: float | None = None
         has_asked = was_given = False
         for event in self.events_of[process] if process[2] else ():
@@ -243,7 +246,9 @@ class Processes:
             if isinstance(event, ClientStarted):
                 last, has_asked, was_given = at, False, False
             elif isinstance(event, Joined | Moved | Epoch):
-                return is_it(event) and event.member in {"", member} and (waited <= longest or (is_dated and has_asked))
+                let_in = 0.0 if came is None or last is None else came - last
+                is_near = waited <= longest or (is_dated and has_asked and let_in <= longest)
+                return is_near and is_it(event) and event.member in {"", member}
             elif isinstance(event, Joining | GivenId):
                 if waited > longest:
                     return False

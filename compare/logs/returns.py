@@ -236,8 +236,9 @@ class Returns:
         """Whether the process became this member in the rebalance when it started; others may tell when it came: the
         broker, or those of the generation just before."""
         is_dated = each.at_broker or (self.follows and each.joined[member] > self._over)
+        came = each.joined[member]
         return self._processes.started_as(
-            process, member, is_dated, lambda event: _is_answer(event, each.joined[member], each)
+            process, member, is_dated, came if each.at_broker else None, lambda event: _is_answer(event, came, each)
         )
 
     def _while_there(self, old: str, process: Process, each: Rebalance, place: int) -> Return:
