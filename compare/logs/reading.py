@@ -71,6 +71,7 @@ _QUIET = {
     "aiokafka": "says nothing about its poll interval",
     "kafkajs": "prints no generation, and does not say why it left",
     "sarama": "prints no joins, no members and no generations",
+    "segmentio": "lines of segmentio's kafka-go are not read",
 }
 """Libraries of which a part is never printed."""
 

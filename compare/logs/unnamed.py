@@ -50,6 +50,6 @@ def _happenings(client: str, own: Sequence[OfClient]) -> Iterator[Happening]:
             if isinstance(after, PolledAgain):
                 polled = event if event.place.late else after
                 yield Happening(AFTER_POLL, polled.at, (client,), (event, after))
-        elif isinstance(event, SessionOver):
-            said = "by its own count; the group misses it from then on, or when its coordinator answers again"
+        elif isinstance(event, SessionOver):  # a process that stood still counts when it runs again
+            said = "by its own count: its coordinator may have missed it before, or when that answers again"
             yield Happening("session_timeout", event.at, (client,), (event,), said)
