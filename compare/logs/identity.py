@@ -174,8 +174,18 @@ class Processes:
         begun: dict[str, tuple[int, int]] = {}
         started: set[str] | None = None
         is_new = False
+        held: dict[str, str] = {}
+        held_before: dict[str, str] = {}  # its last start, where no other line with a member id came since
+        first: dict[str, tuple[int, int]] = {}
         for event in own:
             place = self._place(event)
+            if event.member and isinstance(event, _HOLDS):
+                first.setdefault(event.member, place)
+                if held_before.pop(event.client, "") == event.member:
+                    # The line that is printed once came after the first join: no other process has the same id.
+                    starts = self._starts[(number, event.client)]
+                    starts[-1] = min(starts[-1], first[event.member])
+                held[event.client] = event.member
             if isinstance(event, Subscribed) and is_new:
                 self._first.add(id(event))
             is_new = isinstance(event, ClientBooted) or (is_new and not isinstance(event, Subscribed))
@@ -186,6 +196,7 @@ class Processes:
             if isinstance(event, ClientStarted):
                 # Some of a new process's lines come before the one that every library prints once.
                 self._starts.setdefault((number, event.client), []).append(begun.pop(event.client, place))
+                held_before[event.client] = held.get(event.client, "")
                 if started is not None:
                     started.add(event.client)
         told: dict[Process, str] = {}

@@ -156,6 +156,8 @@ WHOLE, JNX = ((0, None),), "client-jnx-gamma.log"
         ),
         # ... or that it polled late after it stood still, and the broker's line that expired it is missing.
         ("consumer-protocol-frozen-and-killed-44", {"broker.log": ((0, 11), (16, None)), JNX: ((147, 218),)}),
+        # The line that a client prints once comes after its first join: it is no start of another process.
+        ("consumer-protocol-frozen-and-killed-44", {JNX: ((127, 209),)}),
         # An epoch without topics is that of a group without members, if the last one's leave is missing.
         ("consumer-protocol-frozen-and-killed-44", {"broker.log": ((0, 11), (33, None))}),
         # The end of a generation is missing at the broker: what was said before it is not about the next one.
@@ -163,6 +165,7 @@ WHOLE, JNX = ((0, None),), "client-jnx-gamma.log"
             "frozen-and-killed-franz-go-44",
             {"broker.log": ((0, 19), (42, None)), "client-fra-beta.log": ((15, 39),), "client-fra-gamma.log": WHOLE},
         ),
+        ("frozen-and-killed-franz-go-44", {"broker.log": ((0, 12),), "client-fra-alpha.log": ((0, 59), (93, None))}),
         # Two left, and nothing tells whether the first one's rebalance was through.
         ("rolling-deploy-busy-41", {"client-pcl-3.log": ((96, None),), "client-pcl-4.log": ((156, 245),)}),
     ],
