@@ -312,7 +312,7 @@ def _last(pattern: re.Pattern[str], text: str) -> re.Match[str] | None:
 def of_python(message: str, logger: str, place: Place) -> Read | None:
     """A line of kafka-python or aiokafka, which are told apart by their loggers."""
     library = "aiokafka" if logger.startswith("aiokafka.") else "kafka-python" if logger.startswith("kafka.") else ""
-    library = library if logger.islower() else ""  # classes of the broker have capitals
+    library = library if logger.islower() and not logger.endswith(".logger") else ""  # the broker's own names
     if not library:
         return None
     found = read_message(_PYTHON, message, place)

@@ -245,14 +245,16 @@ def test_a_second_subscription_is_told_and_no_end_of_a_line_makes_a_group(tmp_pa
     text = CLOSES.replace("{0}", UUID.format(1)).replace("{1}", "{TopicPartition(topic='orders', partition=3)}")
     head = "[2026-11-28 23:47:5{},000] INFO "
     broker = (
-        head.format(7) + "Created log for partition orders-7 in /data/orders-7 (kafka.log.LogManager)\n"
+        head.format(7) + "operation = READ on resource = Group:LITERAL:g (kafka.authorizer.logger)\n"
+        f"{head.format(7)}Created log for partition orders-7 in /data/orders-7 (kafka.log.LogManager)\n"
         "[2026-11-28 23:47:58,100] INFO [GroupCoordinator 1]: Preparing to rebalance group g in state"
         f" PreparingRebalance with old generation 1 (reason: Leader a-{UUID.format(1)} re-joining group during Stable;"
         " client reason: not provided) (kafka.coordinator.group.GroupCoordinator)\n"
     )
     (tmp_path / "broker.log").write_text(broker, encoding="utf-8")
-    alone = report([tmp_path / "broker.log"])["groups"][0]["rebalances"]
-    assert [(each["cause"], "partitions_added" in each["causes"]) for each in alone] == [(None, True)]
+    alone = report([tmp_path / "broker.log"])
+    told = [(each["cause"], "partitions_added" in each["causes"]) for each in alone["groups"][0]["rebalances"]]
+    assert (told, alone["not_understood"]) == ([(None, True)], [])
     (tmp_path / "client-a.log").write_text(text, encoding="utf-8")
     (group,) = report(sorted(tmp_path.iterdir()))["groups"]
     assert [each["cause"] for each in group["rebalances"]] == ["member_joined", "subscription_changed"]
