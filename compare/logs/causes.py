@@ -314,7 +314,8 @@ class _Court:
             return []  # what they said may be about a generation between, of which no line is there
         if any(isinstance(note, SecondRound) for note in notes):
             # A member gives up partitions without a round of its own where the group's others speak the new protocol.
-            return [] if _joined_again(before) else [self._second_round(each, before)]
+            # Whether they do, a single member's log does not tell.
+            return [] if _joined_again(before) or len(each.seen) == 1 else [self._second_round(each, before)]
         since = before.over if before else each.at - AFTER_LOAD_S
         gone = tuple(event for event in self._gone.between(since, each.at) if "coordinator unavailable" in event.why)
         loading = tuple(note for note in notes if isinstance(note, Loading))
