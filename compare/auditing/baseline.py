@@ -92,7 +92,10 @@ def _changed(before: GroupRecord, after: GroupRecord) -> Change | None:
     old, new = before["owners"] or {}, after["owners"] or {}
     change["joined"] = sorted(new.keys() - old.keys())
     change["left"] = sorted(old.keys() - new.keys())
-    change["newly_idle"] = sorted(member for member, queues in new.items() if queues == [] and old.get(member) != [])
+    if figure(after, "idle_members") is not None:  # nobody is idle while a group rebalances
+        change["newly_idle"] = sorted(
+            member for member, queues in new.items() if queues == [] and old.get(member) != []
+        )
     change["moved"] = moved_queues(old, new)
     for name in _WORSE_IF_MORE:
         was_figure, is_figure = figure(before, name), figure(after, name)

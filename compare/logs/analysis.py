@@ -25,11 +25,13 @@ from compare.logs.model import Cause, Doubt, GroupLog, Ordered
 from compare.logs.rocketmq_lines import Rocket
 from compare.logs.rocketmq_rebalances import rocketmq_log
 from compare.logs.suspects import with_suspects
+from compare.logs.unnamed import unnamed_logs
 from compare.logs.waiting import measured, with_waits
 
 
 def analysed(streams: Sequence[Stream], only: str | None = None) -> list[GroupLog]:
-    """The groups, sorted by system and name. ``only``: the group asked for."""
+    """The groups, sorted by system and name, then the clients whose group no line names. ``only``: the group asked
+    for."""
     give_names(streams)
     processes = Processes(streams)
     bring_together(streams)
@@ -50,7 +52,7 @@ def analysed(streams: Sequence[Stream], only: str | None = None) -> list[GroupLo
             else:
                 log = rocketmq_log(name, events, shared, streams)
             found.append(replace(log, names=_names(log, processes)))
-    return found
+    return [*found, *(unnamed_logs(streams) if only is None else ())]
 
 
 def _kafka(
@@ -62,7 +64,7 @@ def _kafka(
         return GroupLog("kafka", name, kind, ordered.events, judged=False)
     valid, loads = judged(ordered.events, shared)
     departures = find_departures(valid, processes)
-    rebalances = reduced(name, Ordered(valid), departures)
+    rebalances = reduced(name, Ordered(valid), departures, processes)
     created = Ordered(event for event in shared if isinstance(event, PartitionCreated))
     rebalances = with_causes(rebalances, valid, Surroundings(processes, loads, created))
     rebalances = with_suspects(rebalances, valid, outages(shared, streams), processes)

@@ -14,6 +14,7 @@ from dataclasses import dataclass, replace
 
 from compare.logs.broker_events import EpochJoined, PartitionCreated, Preparing, Replaced, SubscriptionUpdated
 from compare.logs.client_events import (
+    ClientStarted,
     CoordinatorGone,
     Joined,
     Loading,
@@ -119,6 +120,8 @@ class _Court:
                 if process in subscribed and not self._processes.is_first(event):
                     yield event
                 subscribed.add(process)
+            elif isinstance(event, ClientStarted) and event.stream.library == "aiokafka":
+                subscribed.add(self._processes.of(event))  # its first subscription stands for its start
             elif isinstance(event, Resubscribed | MetadataChanged | SecondRound | UnknownMember | SessionOver):
                 yield event
 
@@ -245,8 +248,6 @@ class _Court:
         lost = tuple(event for event in own if isinstance(event, UnknownMember | SessionOver))
         if "UNKNOWN_MEMBER" in said or lost:
             return Cause("member_rejoined_after_fencing", members, (*each.events[:1], *lost[:2]))
-        if grown := self._topics.created(each, before):
-            return self._topics.changed(each, before, None, grown)
         who = f"the log of {client_of(member)}" if member else "the clients' logs"
         may = (UNCHANGED, "subscription_changed", "partitions_added", "topic_matched_pattern", DELETED)
         # Of a client that gives no reasons, the broker prints the second round of a cooperative rebalance likewise.
@@ -290,9 +291,16 @@ class _Court:
         ]
         moved = [note for note in each.notes if note.stream.role == "broker"]
         if changed and not moved and not each.departures:
-            no_topics = Cause(DELETED, (), each.events[:2])  # a hash of none of those that they subscribe to
-            found.append((each.at, no_topics if each.reason == "0" else self._topics.changed(each, before, None)))
+            no_topics = each.reason == "0"  # a hash of none of those that they subscribe to
+            found.append((each.at, self._none(each, before) if no_topics else self._topics.changed(each, before, None)))
         return found
+
+    def _none(self, each: Rebalance, before: Rebalance | None) -> Cause | Doubt:
+        """No topics are left: they were deleted, or the last member is gone, whose line is missing."""
+        if self._returns.follows and before is not None and len(before.after or ()) > 1:
+            return Cause(DELETED, (), each.events[:2])
+        may = (DELETED, "member_left", _HOW["poll"], "session_timeout")
+        return Doubt(may, (), each.events[:2], "all parts of the broker's log")
 
     def _from_clients(self, each: Rebalance, before: Rebalance | None) -> list[Cause | Doubt]:
         """No line of the coordinator says what began it: what the clients said and did before."""
@@ -302,9 +310,12 @@ class _Court:
         notes = [note for note in each.notes if note.at < joined]  # later ones lead to the next rebalance
         if each.generation == 1:
             return [Cause(JOINED, (), each.events[:2])]
+        if before is not None and before.generation is not None and not self._returns.follows:
+            return []  # what they said may be about a generation between, of which no line is there
         if any(isinstance(note, SecondRound) for note in notes):
             # A member gives up partitions without a round of its own where the group's others speak the new protocol.
-            return [] if _joined_again(before) else [self._second_round(each, before)]
+            # Whether they do, a single member's log does not tell.
+            return [] if _joined_again(before) or len(each.seen) == 1 else [self._second_round(each, before)]
         since = before.over if before else each.at - AFTER_LOAD_S
         gone = tuple(event for event in self._gone.between(since, each.at) if "coordinator unavailable" in event.why)
         loading = tuple(note for note in notes if isinstance(note, Loading))

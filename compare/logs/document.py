@@ -11,6 +11,7 @@ from compare.logs.lines import joined
 from compare.logs.model import Cause, Deploy, Doubt, GroupLog, Happening, Rebalance
 from compare.logs.reading import Sources
 from compare.logs.remedies import remedy
+from compare.logs.unnamed import UNNAMED
 
 UNKNOWN = "unknown"
 
@@ -41,8 +42,9 @@ def document(logs: Sequence[GroupLog], sources: Sources) -> Json:
     """Groups with their rebalances, events, causes counted, and what was not used or not understood."""
     lost, untimed = sources.not_understood(), _untimed(sources.streams)
     whole = not lost and not untimed
+    named = [log.group for log in logs if log.group]
     return {
-        "groups": [_group(log, whole) for log in logs],
+        "groups": [_group(log, whole, named[0] if len(named) == 1 else "") for log in logs],
         "not_understood": lost,
         "skipped": [*sources.skipped(), *untimed],
     }
@@ -59,13 +61,13 @@ def iso(seconds: float | None) -> str | None:
     return moment.isoformat(timespec="milliseconds").replace("+00:00", "Z")
 
 
-def _group(log: GroupLog, whole: bool) -> Json:
+def _group(log: GroupLog, whole: bool, only: str) -> Json:
     times = [event.at for event in log.events if event.place.at is not None and event.place.sure]
     streams = {id(event.stream): event.stream for event in log.events}
     offsets = {name: _zone(stream.offset) for stream in streams.values() for name in stream.files}
     return {
         "system": log.system,
-        "group": log.group,
+        "group": log.group or None,
         "kind": log.kind,
         "from": iso(min(times, default=None)),
         "to": iso(max(times, default=None)),
@@ -76,7 +78,7 @@ def _group(log: GroupLog, whole: bool) -> Json:
         "events": [_happening(log, event) for event in log.happenings],
         "deploys": [_deploy(deploy) for deploy in log.deploys],
         "summary": _summary(log),
-        "notes": _notes(log, streams.values(), whole),
+        "notes": _unnamed(log, streams.values(), only) if log.kind == UNNAMED else _notes(log, streams.values(), whole),
     }
 
 
@@ -162,7 +164,7 @@ def _unknown(log: GroupLog, doubts: Sequence[Doubt]) -> Json:
 
 def _happening(log: GroupLog, event: Happening) -> Json:
     """With the fields of a rebalance, of which it has no time to settle, no generation and no pause."""
-    cause = Cause(event.cause, event.members, event.events)
+    cause = Cause(event.cause, event.members, event.events, event.detail)
     return _rebalance(log, Rebalance(group=log.group, begun=event.at, causes=(cause,), events=event.events))
 
 
@@ -225,8 +227,17 @@ def _notes(log: GroupLog, streams: Collection[Stream], whole: bool) -> list[str]
         notes.append(CANNOT["no_clients"])
     elif not log.broker_seen:
         notes.append(CANNOT["no_broker"])
-    for deploy in log.deploys:
-        notes.append(_looks_like(deploy))
+    notes += map(_looks_like, log.deploys)
+    notes += _clocks(streams)
+    if any(each.at < DAY for each in log.rebalances):
+        notes.append("No line tells the day: 1970-01-01 stands for it, and only the times of day are known.")
+    if not log.rebalances and not log.happenings:
+        notes.append(_NOTHING if whole else "No rebalance in the lines that were understood and have a time.")
+    return notes
+
+
+def _clocks(streams: Collection[Stream]) -> list[str]:
+    notes = []
     guessed = sorted({name for stream in streams if stream.how.startswith("taken as UTC") for name in stream.files})
     if guessed:
         notes.append(f"Times of {joined(guessed)} are taken as UTC: nothing in the logs tells the zone (see --zone).")
@@ -235,11 +246,16 @@ def _notes(log: GroupLog, streams: Collection[Stream], whole: bool) -> list[str]
             way = "ahead of" if stream.ahead > 0 else "behind"
             names = joined(stream.files)
             notes.append(f"The clock of {names} is {abs(stream.ahead):g} s {way} the others: its times are corrected.")
-    if any(each.at < DAY for each in log.rebalances):
-        notes.append("No line tells the day: 1970-01-01 stands for it, and only the times of day are known.")
-    if not log.rebalances and not log.happenings:
-        notes.append(_NOTHING if whole else "No rebalance in the lines that were understood and have a time.")
     return notes
+
+
+def _unnamed(log: GroupLog, streams: Collection[Stream], only: str) -> list[str]:
+    """Of a client whose group no line names; ``only``: the one group that the logs do name."""
+    notes = ["No line names the group of this client, and none tells when that rebalanced: the broker's log does."]
+    if only:
+        notes.append(f"Perhaps it is of {only}, the only group that these logs name.")
+    causes = dict.fromkeys(happening.cause for happening in log.happenings)
+    return notes + _clocks(streams) + [f"{cause}: {told}" for cause in causes if (told := remedy(log, cause))]
 
 
 _NOTHING = "Nothing happened: no rebalance in these logs."

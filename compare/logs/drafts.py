@@ -155,7 +155,7 @@ class Collector:
         member = event.member or self._member_of(event)
         if member:
             each.seen.setdefault(member, event.at)
-        if not each.at_broker:
+        if each.count is None:  # no line of the broker says when it was through
             each.stabilized = event.at if each.stabilized is None else min(event.at, each.stabilized)
 
     @take.register

@@ -33,6 +33,7 @@ from compare.logs.client_events import (
 )
 from compare.logs.drafts import Collector, Draft
 from compare.logs.events import Event
+from compare.logs.identity import Processes
 from compare.logs.model import Departure, Ordered, Rebalance
 from compare.logs.unseen import CLOSE_S, begin_epochs, begins_epoch, unseen_generations
 
@@ -45,7 +46,9 @@ _ALONE = (SessionOver, UnknownMember, Loading, NotCoordinator)
 """What a client notices before it joins again: the group's rebalance begins with its join."""
 
 
-def reduced(group: str, events: Ordered[Event], departures: Sequence[Departure]) -> list[Rebalance]:
+def reduced(
+    group: str, events: Ordered[Event], departures: Sequence[Departure], processes: Processes
+) -> list[Rebalance]:
     """The group's rebalances in order of time, with who came and went."""
     broker_seen = any(event.stream.role == "broker" for event in events.events)
     collector = Collector(any(isinstance(event, EpochBumped) for event in events.events))
@@ -60,7 +63,7 @@ def reduced(group: str, events: Ordered[Event], departures: Sequence[Departure])
     departures = [replace(each, unplaced=id(each) in open_) for each in departures]
     if not broker_seen:
         begin_epochs(drafts, events)
-    _Sharing(drafts, events, departures).share_out()
+    _Sharing(drafts, events, departures, processes).share_out()
     _members(drafts, broker_seen)
     return [each.frozen(group) for each in drafts]
 
@@ -76,8 +79,11 @@ def _overtaken(each: Draft, later: Sequence[Draft]) -> bool:
 class _Sharing:
     """Gives every departure and every new member to the rebalance that it belongs to."""
 
-    def __init__(self, drafts: Sequence[Draft], events: Ordered[Event], departures: Sequence[Departure]) -> None:
+    def __init__(
+        self, drafts: Sequence[Draft], events: Ordered[Event], departures: Sequence[Departure], processes: Processes
+    ) -> None:
         self.drafts = drafts
+        self.processes = processes
         self.moves = Ordered(event for event in events.events if isinstance(event, Moves))
         self.begins = Ordered(
             event
@@ -194,7 +200,8 @@ class _Sharing:
                     found[member] = at
             elif member not in self.known and own and isinstance(own[0], Joined) and own[0] in each.events:
                 began = self.started.get((id(own[0].stream), own[0].client), float("inf"))
-                if place or each.generation == 1 or began <= own[0].at:
+                is_start = place or each.generation == 1 or began <= own[0].at
+                if is_start and not self.processes.was_in_before(own[0]):
                     found[member] = at
         return found
 

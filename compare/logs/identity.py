@@ -7,7 +7,7 @@ other groups change nothing.
 import re
 from bisect import bisect_right
 from collections import defaultdict
-from collections.abc import Container, Sequence
+from collections.abc import Callable, Container, Sequence
 from dataclasses import replace
 from itertools import groupby
 
@@ -36,7 +36,9 @@ from compare.logs.client_events import (
     Setting,
     Subscribed,
     Synced,
+    ToldToRejoin,
     Unanswered,
+    UnknownMember,
     Unreleased,
 )
 from compare.logs.events import Event, OfGroup, Stream
@@ -79,6 +81,9 @@ _BEFORE_THE_FIRST = (
     Unreleased,
 )
 """Lines that a process may print before it is in the group for the first time."""
+
+_NO_MEMBER = ClientStarted | GivenId | GivesUpId | Leaves | PollTimeout | UnknownMember
+"""Lines after which a process has another member id, or none."""
 
 _HOLDS = (Joined, Synced, GivenId, Leaves, Moved, Epoch, Fatal, GivesUpId, ClientStarted)
 """Lines with the printing process's own member id."""
@@ -157,6 +162,8 @@ class Processes:
         self._of_stream: dict[tuple[int, str], list[Process]] = defaultdict(list)
         self._first: set[int] = set()
         """Subscriptions that are a new client's first."""
+        self._again: set[int] = set()
+        """Joins that are not the first of a member id."""
         for stream in streams:
             if stream.role != "broker":
                 self._read(stream)
@@ -167,8 +174,18 @@ class Processes:
         begun: dict[str, tuple[int, int]] = {}
         started: set[str] | None = None
         is_new = False
+        held: dict[str, str] = {}
+        held_before: dict[str, str] = {}  # its last start, where no other line with a member id came since
+        first: dict[str, tuple[int, int]] = {}
         for event in own:
             place = self._place(event)
+            if event.member and isinstance(event, _HOLDS):
+                first.setdefault(event.member, place)
+                if held_before.pop(event.client, "") == event.member:
+                    # The line that is printed once came after the first join: no other process has the same id.
+                    starts = self._starts[(number, event.client)]
+                    starts[-1] = min(starts[-1], first[event.member])
+                held[event.client] = event.member
             if isinstance(event, Subscribed) and is_new:
                 self._first.add(id(event))
             is_new = isinstance(event, ClientBooted) or (is_new and not isinstance(event, Subscribed))
@@ -179,8 +196,10 @@ class Processes:
             if isinstance(event, ClientStarted):
                 # Some of a new process's lines come before the one that every library prints once.
                 self._starts.setdefault((number, event.client), []).append(begun.pop(event.client, place))
+                held_before[event.client] = held.get(event.client, "")
                 if started is not None:
                     started.add(event.client)
+        told: dict[Process, str] = {}
         for event in own:
             if isinstance(event, ClientBooted | Setting):
                 continue
@@ -192,6 +211,12 @@ class Processes:
             if event.member and isinstance(event, _HOLDS):
                 self.of_member.setdefault(event.member, process)
                 self._members_of[process].setdefault(event.member, len(self._members_of[process]))
+            if isinstance(event, ToldToRejoin):
+                told[process] = event.member
+            elif isinstance(event, Joined) and told.pop(process, None) in {"", event.member}:
+                self._again.add(id(event))
+            elif isinstance(event, _NO_MEMBER):
+                told.pop(process, None)
 
     def _place(self, event: Event) -> tuple[int, int]:
         return self._files[id(event.stream)][event.place.file], event.place.order
@@ -215,10 +240,13 @@ class Processes:
         starts = self._starts.get((number, event.client), [])
         return number, event.client, bisect_right(starts, self._place(event))
 
-    def started_as(self, process: Process, member: str, is_dated: bool) -> bool:
+    def started_as(
+        self, process: Process, member: str, is_dated: bool, came: float | None, is_it: Callable[[Event], bool]
+    ) -> bool:
         """Whether the process came into the group as this member when it started: from its start to its first
         generation its lines follow each other as those of a start do. ``is_dated``: others tell when it came, so that
-        only the way to its first request has to be short. Where lines are missing, a start may be that of a membership
+        only the way to its first request has to be short, and from there to where a broker lets it in (``came``);
+        ``is_it``: whether the generation may be that. Where lines are missing, a start may be that of a membership
         before."""
         last: float | None = None
         has_asked = was_given = False
@@ -229,7 +257,9 @@ class Processes:
             if isinstance(event, ClientStarted):
                 last, has_asked, was_given = at, False, False
             elif isinstance(event, Joined | Moved | Epoch):
-                return event.member in {"", member} and (waited <= longest or (is_dated and has_asked))
+                let_in = 0.0 if came is None or last is None else came - last
+                is_near = waited <= longest or (is_dated and has_asked and let_in <= longest)
+                return is_near and is_it(event) and event.member in {"", member}
             elif isinstance(event, Joining | GivenId):
                 if waited > longest:
                     return False
@@ -238,6 +268,10 @@ class Processes:
             elif not isinstance(event, _BEFORE_THE_FIRST) and not _gives_up_none(event):
                 return False
         return was_given
+
+    def was_in_before(self, event: Joined) -> bool:
+        """Whether the process was told to join again before it did: it had its member id in a generation before."""
+        return id(event) in self._again
 
     def of_client(self, group: str, client: str, at: float) -> Process | None:
         """The process with a client id whose log covers a moment; None where there is none, or several may be it."""

@@ -129,10 +129,7 @@ _JAVA_HEAD = re.compile(r"\[(Consumer|Worker|ShareConsumer) (?:instanceId=|clien
 _ASSIGNMENT = re.compile(r"=(?:Assignment|ConnectAssignment|ExtendedAssignment)\(")
 
 _LIBRDKAFKA = table(
-    (
-        PollTimeout,
-        "Application maximum poll interval ({allowed}ms) exceeded by {}",
-    ),
+    (PollTimeout, "Application maximum poll interval ({allowed}ms) exceeded by {}"),
     (SessionOver, "Consumer group session timed out (in join-state steady) after {}"),
     (
         Joined,
@@ -168,6 +165,7 @@ _PYTHON = table(
     (ToldToRejoin, "Group {*group} is rebalancing; rejoining{}"),
     (ToldToRejoin, "Heartbeat failed for group {*group} because it is rebalancing"),
     (Given, "Setting newly assigned partitions {*partitions} for group {group}"),
+    (Revoked, "Revoking previously assigned partitions {*partitions} for group {*group} on close"),
     (Revoked, "Revoking previously assigned partitions {*partitions} for group {group}"),
     (Lost, "Group {*group} lost membership; forcibly revoking {partitions}"),
     (Leaves, "Leaving consumer group {group} (member {member})."),
@@ -178,8 +176,7 @@ _PYTHON = table(
     (UnknownMember, "Heartbeat failed: local member_id was not recognized{}"),
     (UnknownMember, "Heartbeat failed for group {*group}: generation id is not {}"),
     (UnknownMember, "OffsetCommit failed for group {*group} due to group error ([Error 25] {}"),
-    (SessionOver, "Heartbeat session expired - marking coordinator dead{}"),
-    (SessionOver, "Heartbeat session expired, marking coordinator dead{}"),
+    (SessionOver, "Heartbeat session expired{}marking coordinator dead{}"),
     (CoordinatorGone, "Marking the coordinator dead (node {})for group {*group}.{why}"),
 )
 _PYTHON_WORDS = (
@@ -210,9 +207,12 @@ _FRANZ_REJOINS = {
 """Why a member of franz-go joins again by itself; the line names no group."""
 
 _FRANZ_LINE = re.compile(r"([^;]{4,90}); (.*)$")
-_NEXT_KEY = re.compile(r", (?=[a-z_]{2,30}: )")
+_NEXT_KEY = re.compile(r", (?=[a-z_]{2,30}:(?: |$))")
 _FRANZ_OTHERS = ("heartbeat", "join group failed", "sync", "forced rejoin", "beginning", "fetch offsets", "calling on")
-_SARAMA_LINE = re.compile(r"(?:client/coordinator |consumergroup/|consumer/broker/|loop check partition number )")
+_GO_LINE = re.compile(
+    r"(?P<sarama>client/coordinator |consumergroup/|consumer/broker/|loop check partition number )|(?P<segmentio>^(?:"
+    r"entering loop for consumer group, |[Jj]oined group |joinGroup succeeded|(?:sync|started \w+ for) group ))"
+)
 
 _KAFKAJS = {
     "[ConsumerGroup] Consumer has joined the group": Joined,
@@ -312,7 +312,7 @@ def _last(pattern: re.Pattern[str], text: str) -> re.Match[str] | None:
 def of_python(message: str, logger: str, place: Place) -> Read | None:
     """A line of kafka-python or aiokafka, which are told apart by their loggers."""
     library = "aiokafka" if logger.startswith("aiokafka.") else "kafka-python" if logger.startswith("kafka.") else ""
-    library = library if logger.islower() else ""  # classes of the broker have capitals
+    library = library if logger.islower() and not logger.endswith(".logger") else ""  # the broker's own names
     if not library:
         return None
     found = read_message(_PYTHON, message, place)
@@ -343,10 +343,10 @@ def of_kafkajs(message: str, fields: Mapping[str, object], place: Place) -> Read
 
 
 def of_go(message: str, fields: Mapping[str, object], place: Place) -> Read | None:
-    """A line of franz-go (`[INFO] joined; group: g, member_id: m, generation: 3`, or with keys of its own in JSON or
-    logfmt), or of sarama, whose lines name no join and no member."""
-    if _SARAMA_LINE.search(message[:120]):
-        return "sarama", None
+    """A line of franz-go (`[INFO] joined; group: g, member_id: m, generation: 3`, or with keys in JSON or logfmt), of
+    sarama, whose lines name no join and no member, or of segmentio's kafka-go, which are not read."""
+    if line := _GO_LINE.search(message[:120]):
+        return line.lastgroup or "", None
     if message.startswith(_FRANZ_REJOIN):
         why = message.removeprefix(_FRANZ_REJOIN)
         of_itself = next((event for begin, event in _FRANZ_REJOINS.items() if why.startswith(begin)), None)

@@ -174,12 +174,14 @@ class Rebalance(Timed):
 
 @dataclass(frozen=True, slots=True)
 class Happening:
-    """What caused no rebalance: a cause, when, who, and the lines."""
+    """What caused no rebalance, or none that the lines tell of: a cause, when, who, and the lines; ``detail``: what is
+    known about it besides."""
 
     cause: str
     at: float
     members: tuple[str, ...]
     events: tuple[Event, ...]
+    detail: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -196,7 +198,8 @@ class Deploy:
 
 @dataclass(slots=True, eq=False)
 class GroupLog:
-    """All that the logs tell about a group; ``kind``: `plain`, `streams`, `connect` or `share`; ``events``: its lines
+    """All that the logs tell about a group; ``group``: "" where no line names it (``kind`` `unnamed`: the lines of one
+    client); ``kind``: else `plain`, `streams`, `connect` or `share`; ``events``: its lines
     in order of time; ``figures``: what was measured, by name (seconds); ``names``: what people call a member, by its
     id; ``moves``: of RocketMQ's members, who came and went and why, with the line, in order of time; ``others``:
     lines of no group that tell about it."""

@@ -28,6 +28,7 @@ from compare.logs.kafka_clients import is_idle_java, of_go, of_java, of_kafkajs,
 from compare.logs.layouts import Unwrapped, stated_east, unwrapped
 from compare.logs.lines import LogFile, Reading, decoded, lines_with
 from compare.logs.rocketmq_lines import AtBroker, of_rocketmq
+from compare.logs.unnamed import is_told
 
 KEYS = (
     b"roup",
@@ -70,6 +71,7 @@ _QUIET = {
     "aiokafka": "says nothing about its poll interval",
     "kafkajs": "prints no generation, and does not say why it left",
     "sarama": "prints no joins, no members and no generations",
+    "segmentio": "lines of segmentio's kafka-go are not read",
 }
 """Libraries of which a part is never printed."""
 
@@ -136,6 +138,7 @@ class Sources:
                 why = "a client's or a broker's, within other text: quoted, or in a layout that is not known"
                 rows.append(_row(name, stream.quoted, None, why))
             lost = [each for each in stream.events if isinstance(each, PollTimeout | SessionOver) and not each.group]
+            lost = [each for each in lost if not each.client or not is_told(each)]
             if lost:
                 slow = sum(isinstance(each, PollTimeout) for each in lost)
                 counts = {"poll timeout": slow, "lost session": len(lost) - slow}

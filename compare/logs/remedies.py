@@ -68,7 +68,7 @@ _LOOK = {
 
 def _session(log: GroupLog) -> str:
     behind = sorted(
-        {cause.behind for each in log.rebalances for cause in each.causes if cause.name == "session_timeout"}
+        {cause.behind for each in log.rebalances for cause in each.causes if cause.name == "session_timeout"} or {""}
     )
     found = [_LOOK[word] for word in behind if word in _LOOK]
     setting, most = "session.timeout.ms", _MOST_SESSION_S

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 from compare.logs.client_events import (
     CoordinatorGone,
+    Epoch,
     GivenId,
     Joined,
     Joining,
@@ -83,10 +84,12 @@ class Returns:
                 notices[event.client].append(event)
         self._given = {processes.of(event) for event in own if isinstance(event, GivenId)}
         joins: dict[Process, list[Moved]] = defaultdict(list)
+        answers: dict[Process, list[Moved]] = defaultdict(list)
         for event in own:
-            if isinstance(event, Moved) and event.after == "JOINING":
-                joins[processes.of(event)].append(event)
+            if isinstance(event, Moved) and "JOINING" in {event.before, event.after}:
+                (joins if event.after == "JOINING" else answers)[processes.of(event)].append(event)
         self._joins = {process: Ordered(those) for process, those in joins.items()}
+        self._answers = {process: Ordered(those) for process, those in answers.items()}
         self._signs = {process: Ordered(those) for process, those in signs.items()}
         self._notices = {client: Ordered(those) for client, those in notices.items()}
         self._troubles = Ordered(event for event in own if isinstance(event, SessionOver | CoordinatorGone))
@@ -96,7 +99,7 @@ class Returns:
         """The next rebalance; whether all who were ever in the group are known from here on."""
         self.follows = self._generation is not None and each.generation == self._generation + 1
         self._covered = self.follows and self._was_complete and each.trigger != ""
-        self._was_complete = each.trigger != "" and each.stabilized is not None
+        self._was_complete = each.trigger != "" and each.count is not None
         if each.consumer_protocol:
             self._complete = self._complete or (each.generation in {1, 2} and not self._ever)
         else:
@@ -116,7 +119,7 @@ class Returns:
                 self.present[member] = each.over
                 self._present_clients[client_of(member)] += 1
             self._ever.add(member)
-        known = each.after is not None and each.stabilized is not None
+        known = each.after is not None and each.count is not None
         self._complete = self._complete and (known or each.consumer_protocol)
         if each.after is not None:
             now = set(each.after)
@@ -175,13 +178,13 @@ class Returns:
     def _own_log(self, member: str, process: Process, each: Rebalance, place: int) -> Return | None:
         """By the lines of the member's own process."""
         known = self.absent.of_process(process)
-        if found := self._by_state(process, known, each):
+        if found := self._by_state(member, process, known, each):
             return found
         if known is not None:
             return self._known_to_have_left(member, process, known, each)
         if old := self._processes.had(process, member, self._ever):
             return self._while_there(old, process, each, place)
-        if not self._processes.started_as(process, member, self._dated(each, member)):
+        if not self._started_as(member, process, each):
             return None
         before = self.absent.of_client(member)
         return Return((JOINED,), next((departure for departure in before if departure.process != process), None))
@@ -195,9 +198,12 @@ class Returns:
             return False  # of a version that does not print when it was given one
         return not any(isinstance(note, GivenId) and note.member == member for note in each.notes)
 
-    def _by_state(self, process: Process, known: Departure | None, each: Rebalance) -> Return | None:
+    def _by_state(self, member: str, process: Process, known: Departure | None, each: Rebalance) -> Return | None:
         """A member of the consumer protocol says from which state it joins."""
         joins = self._joins[process].between(self._over, each.over) if process in self._joins else []
+        answer = self._answers[process].next(joins[-1].at) if joins and process in self._answers else None
+        if each.at_broker and (answer is None or not _is_answer(answer, each.joined[member], each)):
+            return None  # that is how it came in a rebalance before
         why = STATES.get(joins[-1].before) if joins else None
         if why == AFTER_POLL:  # one that stood still finds its poll timer run out, too
             how, at = known.how if known is not None else "", joins[-1].at
@@ -205,7 +211,7 @@ class Returns:
             at_once = not each.at_broker and any(isinstance(event, PollTimeout) for event in late)
             if how in {"session", "not_rejoined"}:
                 return Return((AFTER_FENCING,), known, tuple(joins[-1:]))
-            if how == LOST or at_once:
+            if known is None or how == LOST or at_once:
                 return Return((AFTER_POLL, AFTER_FENCING), known, tuple(joins[-1:]), "the broker's log")
         return Return((why,), known, tuple(joins[-1:])) if why is not None else None
 
@@ -221,14 +227,19 @@ class Returns:
         own = self._signs[process].between(known.at - _NOTICED_S, each.over) if process in self._signs else []
         if back == AFTER_FENCING and all(isinstance(event, Joining) for event in own):
             return Return((back, JOINED), known, would_decide=f"all parts of {self._who(member)}")
-        sure = each.at_broker or self._processes.started_as(process, member, self._dated(each, member))
+        sure = each.at_broker or self._started_as(member, process, each)
         if back == JOINED and not sure:
             return Return((JOINED, AFTER_FENCING, AFTER_POLL), known, would_decide="the broker's log")
         return Return((back,), known)
 
-    def _dated(self, each: Rebalance, member: str) -> bool:
-        """Whether others tell when a member came: the broker, or those of the generation just before."""
-        return each.at_broker or (self.follows and each.joined[member] > self._over)
+    def _started_as(self, member: str, process: Process, each: Rebalance) -> bool:
+        """Whether the process became this member in the rebalance when it started; others may tell when it came: the
+        broker, or those of the generation just before."""
+        is_dated = each.at_broker or (self.follows and each.joined[member] > self._over)
+        came = each.joined[member]
+        return self._processes.started_as(
+            process, member, is_dated, came if each.at_broker else None, lambda event: _is_answer(event, came, each)
+        )
 
     def _while_there(self, old: str, process: Process, each: Rebalance, place: int) -> Return:
         """The process has another id though nothing says that its old one was gone before."""
@@ -314,7 +325,7 @@ class Returns:
     def _may_be_replaced(self, member: str, each: Rebalance) -> bool:
         """Whether a member of that client id was removed while the new one joined: a rebalance waits for an id that its
         client has dropped, until its session is over."""
-        if each.consumer_protocol or not each.at_broker or each.stabilized is None:
+        if each.consumer_protocol or not each.at_broker or each.count is None:
             return True
         removed = (gone for gone in each.departures if gone.how in {"session", "not_rejoined"})
         return any(client_of(gone.member) == client_of(member) for gone in removed)
@@ -336,6 +347,14 @@ class Returns:
         """A member is there: whoever it was before is not away any more."""
         if found.known is not None:
             self.absent.is_back(found.known)
+
+
+def _is_answer(event: Event, came: float, each: Rebalance) -> bool:
+    """Whether it may be the answer to the join that raised the broker's epoch. It is given the target's epoch, which
+    may be some joins behind; who left and is back has raised two by then."""
+    if not isinstance(event, Moved | Epoch) or not each.at_broker or not event.place.sure:
+        return True
+    return event.at >= came - _AT_ONCE_S or event.epoch >= (each.generation or 0) - 1
 
 
 def _may_have_replaced(member: str, each: Rebalance) -> bool:

@@ -26,13 +26,7 @@ class Topics:
         self._names = {name for event in events if isinstance(event, Given) for name in _topics_in(event.partitions)}
         self._names |= {name for event in events if isinstance(event, Subscribed) for name in event.topics}
 
-    def changed(
-        self,
-        each: Rebalance,
-        before: Rebalance | None,
-        line: MetadataChanged | None,
-        grown: Sequence[PartitionCreated] = (),
-    ) -> Cause | Doubt:
+    def changed(self, each: Rebalance, before: Rebalance | None, line: MetadataChanged | None) -> Cause | Doubt:
         """The topics changed: new partitions, or a topic that matches a pattern."""
         if line is not None and (name := _change(line.change)):
             lines = (*each.events[:1], line)
@@ -40,7 +34,7 @@ class Topics:
                 return Cause(name, (), lines)
             # A client that cannot reach its brokers may see no partitions, either.
             return Doubt((DELETED, "coordinator_restart", "coordinator_moved"), (), lines, "the brokers' logs")
-        grown = grown or self.created(each, before)
+        grown = self.created(each, before)
         lines = (*each.events[:1], *([line] if line else []), *grown[:3])
         if line is not None and line.change in {event.topic for event in grown if event.number > 0}:
             return Cause("partitions_added", (), lines)

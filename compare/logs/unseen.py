@@ -22,6 +22,10 @@ _AT_ONCE_S = 1.0
 """A broker begins a rebalance at once when a member leaves: by its clock, and by the client's."""
 
 
+_LONGEST_S = 300.0
+"""A rebalance waits at most so long for a member (max.poll.interval.ms, as clients have it without a word)."""
+
+
 def begins_epoch(event: Event) -> bool:
     """Whether an epoch of the consumer protocol is due to the line: of a join, the answer dates it."""
     if isinstance(event, Moved):
@@ -48,6 +52,7 @@ def unseen_generations(
         beside = after or (drafts[place - 1] if place else None)
         each_alone = beside is not None and beside.consumer_protocol
         clusters = _clusters(left[bisect_right(times, since) : bisect_left(times, until)], each_alone)
+        made = len(found)
         for cluster in clusters if room else []:
             late = after is None and cluster[0].at > covered
             slack = CLOSE_S if after is None or after.begun is None else _AT_ONCE_S
@@ -58,6 +63,9 @@ def unseen_generations(
             if near and not (late or back or others):
                 open_ |= {id(each) for each in cluster}
             elif late or (after is not None and not known and (back or not others)):
+                unsure = len(found) > made and not each_alone and room != len(clusters)
+                if unsure and cluster[0].at - found[-1].over < _LONGEST_S:
+                    open_ |= {id(each) for each in cluster}  # it may have left while that one was not through
                 number = None
                 settled = not place or drafts[place - 1].stabilized is not None
                 if not settled and drafts[place - 1].at_broker:

@@ -75,7 +75,7 @@ def logs(
     if group is not None and not found:
         raise UserError(f"--group {group}: not in these logs, expected one of the groups in them")
     if scenario is not None:
-        _write_scenario(scenario, found)
+        _write_scenario(scenario, [log for log in found if log.group])
     result = document(found, known)
     if report is not None:
         from compare.showing.logs.page import write_night

@@ -11,7 +11,7 @@ from compare.formatting import visible
 from compare.logs.document import UNKNOWN, Json
 from compare.logs.model import GroupLog
 from compare.logs.presence import Line, Presence, Span, presence
-from compare.showing.logs.text import why
+from compare.showing.logs.text import told
 
 MOST_LANES = 200
 """Members that have a lane of their own; those come first that caused most."""
@@ -88,7 +88,12 @@ def picture_data(
         "paused": [[number[name], ms(a), ms(b) - ms(a)] for name, a, b in kept],
         "pauses_left_out": left_out,
         "paused_words": _PAUSED[log.system],
-        "bars": [_bar(bar, id(bar) in events, round(1000 * begin), causes, number, texts) for bar in bars],
+        "bars": [
+            _bar(
+                bar, told(bar, id(bar) in events, group), id(bar) in events, round(1000 * begin), causes, number, texts
+            )
+            for bar in bars
+        ],
         "texts": [visible(text) for text in texts],
         "lines": {
             str(place): [[visible(file), line, None if text is None else visible(text)] for file, line, text in those]
@@ -98,11 +103,16 @@ def picture_data(
 
 
 def _bar(
-    each: Json, is_event: bool, begin: int, causes: Sequence[str], number: Mapping[str, int], texts: dict[str, int]
+    each: Json,
+    text: str,
+    is_event: bool,
+    begin: int,
+    causes: Sequence[str],
+    number: Mapping[str, int],
+    texts: dict[str, int],
 ) -> list[object]:
     """At, took (-1: unknown, -2: no rebalance), generation, cause, lanes of who caused it and of whom they waited for,
     place of the sentence, pause; times in ms."""
-    text = why(each)
     took = -2 if is_event else -1 if each["took_s"] is None else round(1000 * each["took_s"])
     return [
         round(1000 * datetime.fromisoformat(each["at"]).timestamp()) - begin if each["at"] else 0,

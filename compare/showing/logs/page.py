@@ -10,7 +10,7 @@ from compare.logs.model import GroupLog
 from compare.logs.presence import LONGEST, Line, lines_of
 from compare.showing.html import page
 from compare.showing.logs.night import picture_data, told_in_full
-from compare.showing.logs.text import why
+from compare.showing.logs.text import counted, title, told
 
 SCRIPTS = ("view.js", "picture.js", "group.js")
 
@@ -43,7 +43,10 @@ def write_night(logs: Sequence[GroupLog], found: Json, files: Sequence[LogFile],
         SCRIPTS,
         title=_title(groups),
         groups=[_static(group, causes) for group in groups],
-        others=[(found["groups"][place]["group"], _counted(found["groups"][place])) for place in ranked[MOST_GROUPS:]],
+        others=[
+            (_name(each), counted(each["rebalances"]))
+            for each in map(found["groups"].__getitem__, ranked[MOST_GROUPS:])
+        ],
         skipped=[{"file": each["file"], "why": each["why"]} for each in found["skipped"]],
         not_understood=found["not_understood"],
         remarks=_remarks(every, len(lines), sum(map(len, lines.values()))),
@@ -69,6 +72,7 @@ def _causes(groups: Sequence[Json]) -> list[str]:
     counts: Counter[str] = Counter()
     for group in groups:
         counts.update(rebalance["cause"] or UNKNOWN for rebalance in (*group["rebalances"], *group["events"]))
+        counts.update(dict.fromkeys((row["cause"] or UNKNOWN for row in group["summary"]), 0))
     return sorted(counts, key=lambda cause: (-counts[cause], cause))
 
 
@@ -76,25 +80,14 @@ def _title(groups: Sequence[Json]) -> str:
     if not groups:
         return "no consumer group in these logs"
     if len(groups) == 1:
-        return f"{groups[0]['group']}: {_counted(groups[0])}"
-    return f"{len(groups)} groups, {_rebalances(sum(len(group['rebalances']) for group in groups))}"
+        return f"{_name(groups[0])}: {counted(groups[0]['rebalances'])}"
+    return f"{len(groups)} groups, {counted([each for group in groups for each in group['rebalances']])}"
 
 
-def _counted(group: Json) -> str:
-    return _rebalances(len(group["rebalances"]))
+def _name(group: Json) -> str:
+    return str(group["group"] or title(group))
 
 
-def _rebalances(count: int) -> str:
-    return "no rebalance" if not count else "1 rebalance" if count == 1 else f"{count} rebalances"
-
-
-_KINDS = {
-    "plain": "",
-    "streams": " of Kafka Streams",
-    "connect": " of Kafka Connect workers",
-    "share": " of share consumers",
-    "streams group": " of the streams protocol",
-}
 _SYSTEMS = {"kafka": "Kafka", "rocketmq": "RocketMQ"}
 
 
@@ -106,12 +99,13 @@ def _static(group: Json, causes: Sequence[str]) -> dict[str, object]:
     shown = [*(rebalance for rebalance in rebalances if id(rebalance) in listed), *group["events"][:MOST_LISTED]]
     events = {id(event) for event in group["events"]}
     return {
-        "heading": f"{_SYSTEMS[group['system']]} group {group['group']}{_KINDS[group['kind']]}: {_counted(group)}",
-        "group": group["group"],
+        "heading": f"{_SYSTEMS[group['system']]} {title(group)}",
+        "group": _name(group),
         "facts": _facts(group),
         "causes": [_cause(row, len(rebalances), causes) for row in group["summary"]],
         "rebalances": [
-            _row(each, id(each) in events, causes) for each in sorted(shown, key=lambda one: str(one["at"]))
+            _row(each, told(each, id(each) in events, group), causes)
+            for each in sorted(shown, key=lambda one: str(one["at"]))
         ],
         "count": len(rebalances),
         "cut": len(rebalances) > MOST_LISTED,
@@ -146,13 +140,13 @@ _MOST_NAMES = 12
 _MOST_PLACES = 4
 
 
-def _row(each: Json, is_event: bool, causes: Sequence[str]) -> dict[str, object]:
+def _row(each: Json, text: str, causes: Sequence[str]) -> dict[str, object]:
     places = [f"{file}:{line}" for file, line in each["evidence"][:_MOST_PLACES]]
     return {
         "at": each["at"],
         "generation": "-" if each["generation"] is None else each["generation"],
         "colour": causes.index(each["cause"] or UNKNOWN),
-        "text": why(each) + (" (no rebalance)" if is_event else ""),
+        "text": text,
         "took": number(each["took_s"], 1),
         "paused": number(each["paused_s"], 1),
         "waited_for": ", ".join(each["waited_for_who"]) or "-",

@@ -5,7 +5,7 @@ The result for people.
 
 from collections.abc import Iterator, Sequence
 
-from compare.formatting import number
+from compare.formatting import number, several
 from compare.logs.document import Json
 from compare.logs.lines import joined
 from compare.showing.console import print_line, print_table
@@ -71,10 +71,16 @@ def why(each: Json) -> str:
     return "; ".join([*certain, *open_]) or "nothing in the logs tells why"
 
 
+def told(each: Json, is_event: bool, group: Json) -> str:
+    """`why`, and that no rebalance came of it, where that is known."""
+    return why(each) + (" (no rebalance)" if is_event and group["group"] is not None else "")
+
+
 def _stated(stated: Json) -> str:
     text = _said(stated["cause"], stated["who"])
     if stated["behind"] == "exception":
         return f"{joined(stated['who'])} ended itself after {stated['detail'].rpartition('.')[2]}"
+    text += f" ({stated['detail']})" if stated["detail"] else ""
     return f"{text}, {_BEHIND[stated['behind']]}" if stated["behind"] in _BEHIND else text
 
 
@@ -129,8 +135,7 @@ def print_logs(found: Json, format: str, story: bool = False) -> None:
 
 def _group(group: Json, format: str, story: bool) -> None:
     rebalances, events = group["rebalances"], group["events"]
-    kind = "" if group["kind"] == "plain" else f" of {_KINDS[group['kind']]}"
-    heading = f"{group['system']} group {group['group']}{kind}: {_counted(rebalances)}"
+    heading = f"{group['system']} {title(group)}"
     if group["from"]:
         heading += f", {group['from']} to {group['to']}"
     print_line(heading, format, heading=True)
@@ -141,7 +146,9 @@ def _group(group: Json, format: str, story: bool) -> None:
         _causes(group, format)
         _list(rebalances, format)
     for event in () if story else events:
-        line = f"{event['at']} without a rebalance: {event['cause']}{_of(event['who'])}{_lines(event)}"
+        said = "" if group["group"] is None else " without a rebalance"
+        detail = "".join(f", {stated['detail']}" for stated in event["stated"] if stated["detail"])
+        line = f"{event['at']}{said}: {event['cause']}{_of(event['who'])}{detail}{_lines(event)}"
         print_line(line, format)
     for note in group["notes"]:
         print_line(note, format)
@@ -150,17 +157,25 @@ def _group(group: Json, format: str, story: bool) -> None:
 
 
 _KINDS = {
-    "streams": "Kafka Streams",
-    "connect": "Kafka Connect workers",
-    "share": "share consumers",
-    "streams group": "the streams protocol",
+    "plain": "",
+    "streams": " of Kafka Streams",
+    "connect": " of Kafka Connect workers",
+    "share": " of share consumers",
+    "streams group": " of the streams protocol",
 }
 
 
-def _counted(rebalances: Sequence[object]) -> str:
-    return (
-        "no rebalance" if not rebalances else "1 rebalance" if len(rebalances) == 1 else f"{len(rebalances)} rebalances"
-    )
+def title(group: Json) -> str:
+    """The group with its kind and number of rebalances; of one that no line names the client and its file."""
+    if group["group"] is None:
+        event = group["events"][0]
+        return f"group that no line names: client {joined(event['who'])} of {event['evidence'][0][0]}"
+    return f"group {group['group']}{_KINDS[group['kind']]}: {counted(group['rebalances'])}"
+
+
+def counted(rebalances: Sequence[object]) -> str:
+    """How many there are."""
+    return several(len(rebalances), "rebalance") if rebalances else "no rebalance"
 
 
 def _causes(group: Json, format: str) -> None:

@@ -19,6 +19,8 @@ INCIDENTS = Path(__file__).parents[2] / "captures" / "logs2"
 SIDES = ("all_files", "brokers_only", "clients_only")
 _NEAR_S = 3.0
 _SAME_NUMBER_S = 15.0
+_SAID_S = 10.0
+"""So far from the rebalance may be what a client says of itself: with its next poll, or by its own count."""
 
 
 @dataclass
@@ -70,10 +72,30 @@ def judge(truth: Found, document: Found, side: str = "all_files") -> Judgement:
             result.stated += 1
             if not any(cause == each["cause"] and _is(truth, each["member"], member) for each in true):
                 result.false.append(f"{reported['at']} {reported['generation']}: {cause} {member}; truth {true}")
+    said = _said(truth, document)
+    for cause, member, at in said:
+        result.stated += 1
+        near = (each for each in truth["rebalances"] if abs(_seconds(each["t"]) - at) < _SAID_S)
+        if not any(
+            cause == one["cause"] and _is(truth, one["member"], member) for each in near for one in each["causes"]
+        ):
+            result.false.append(f"{at}: {cause} {member}, whose group no line names")
     by_place = {told[id(each)]: each for each in group["rebalances"] if id(each) in told}
     for place, each in enumerate(truth["rebalances"]):
-        _knowledge(truth, each["knowable"].get(side, []), by_place.get(place), result)
+        near_by = [(cause, member) for cause, member, at in said if abs(_seconds(each["t"]) - at) < _SAID_S]
+        _knowledge(truth, each["knowable"].get(side, []), by_place.get(place), near_by, result)
     return result
+
+
+def _said(truth: Found, document: Found) -> list[tuple[str, str, float]]:
+    """What the group's members say of themselves, though their lines do not name it."""
+    events = [event for group in document["groups"] if group["group"] is None for event in group["events"]]
+    return [
+        (cause, member, _seconds(event["at"]))
+        for event in events
+        for cause, member in statements(event)
+        if member is not None and _holders(truth, member)
+    ]
 
 
 def statements(reported: Found) -> Iterator[tuple[str, str | None]]:
@@ -103,8 +125,14 @@ def _matched(truth: Sequence[Found], told: Sequence[Found]) -> list[tuple[Found,
     return found
 
 
-def _knowledge(truth: Found, knowable: Sequence[Found], told: Found | None, result: Judgement) -> None:
-    certain = list(statements(told)) if told else []
+def _knowledge(
+    truth: Found,
+    knowable: Sequence[Found],
+    told: Found | None,
+    said: Sequence[tuple[str, str | None]],
+    result: Judgement,
+) -> None:
+    certain = [*said, *(statements(told) if told else ())]
     candidates = set(told["unknown"]["candidates"]) if told and told["unknown"] else set()
     for each in knowable:
         if each["cause"] is not None:

@@ -15,9 +15,9 @@ from tests.compare.logs.judging import INCIDENTS, SIDES, files_of, judge, judged
 from tests.compare.logs.scoring import Found, report
 from tests.rows import rows
 
-LEAST = {"all_files": 0.98, "brokers_only": 0.99, "clients_only": 0.91}
-"""Of the knowable causes. 14 of the 15 that are missed with clients only are librdkafka's without `debug`, whose lines
-name no group and date no rebalance."""
+LEAST = {"all_files": 0.98, "brokers_only": 0.99, "clients_only": 0.96}
+"""Of the knowable causes. 5 of the 6 that are missed with clients only are joins of librdkafka's clients without
+`debug`, which print none."""
 
 
 def group_of(name: str, side: str = "all_files") -> Found:
@@ -129,26 +129,54 @@ def test_other_ways_to_print_make_no_statement_false(
     assert (judgement.found == judged(name, side).found) == same
 
 
+WHOLE, JNX = ((0, None),), "client-jnx-gamma.log"
+
+
 @rows(
     ("name", "kept"),
     [
         # The line that says why it leaves is the last one before what is left of the log.
-        ("slow-kafka-python-41", {"broker.log": (0, None), "client-fs-2.log": (33, 36)}),
+        ("slow-kafka-python-41", {"broker.log": WHOLE, "client-fs-2.log": ((33, 36),)}),
         # It was given its id before the first generation that the logs tell of.
-        ("broker-frozen-java-3b-41", {"broker-1.log": (0, None), "client-rt-2.log": (0, 129)}),
+        ("broker-frozen-java-3b-41", {"broker-1.log": WHOLE, "client-rt-2.log": ((0, 129),)}),
         # The broker had lost the group: its log ends before it says so, a client's tells.
-        ("broker-frozen-stale-3b-41", {"broker-1.log": (0, 140), "client-bw-1.log": (133, None)}),
-        ("broker-frozen-aiokafka-3b-41", {"broker-3.log": (0, 156), "client-re-2.log": (31, None)}),
+        ("broker-frozen-stale-3b-41", {"broker-1.log": ((0, 140),), "client-bw-1.log": ((133, None),)}),
+        ("broker-frozen-aiokafka-3b-41", {"broker-3.log": ((0, 156),), "client-re-2.log": ((31, None),)}),
         # Who left led to a generation before the first that the logs tell of.
-        ("truncated-rolling-deploy-41", {"client-ship-1.log": (17, None), "client-ship-3.log": (0, None)}),
+        ("truncated-rolling-deploy-41", {"client-ship-1.log": ((17, None),), "client-ship-3.log": WHOLE}),
+        # Told to join again, a member was in a generation before the first that its log tells of.
+        (
+            "rolling-deploy-overlap-44",
+            {"broker.log": ((53, 105),), "client-tick-1.log": ((0, 12), (326, None)), "client-tick-2.log": WHOLE},
+        ),
+        # A member keeps its id in the consumer protocol: its log tells how it came the first time, ...
+        (
+            "consumer-protocol-frozen-and-killed-44",
+            {"broker.log": ((16, None),), "client-jnx-beta.log": WHOLE, JNX: ((0, 138),)},
+        ),
+        # ... or that it polled late after it stood still, and the broker's line that expired it is missing.
+        ("consumer-protocol-frozen-and-killed-44", {"broker.log": ((0, 11), (16, None)), JNX: ((147, 218),)}),
+        # The line that a client prints once comes after its first join: it is no start of another process.
+        ("consumer-protocol-frozen-and-killed-44", {JNX: ((127, 209),)}),
+        # An epoch without topics is that of a group without members, if the last one's leave is missing.
+        ("consumer-protocol-frozen-and-killed-44", {"broker.log": ((0, 11), (33, None))}),
+        # The end of a generation is missing at the broker: what was said before it is not about the next one.
+        (
+            "frozen-and-killed-franz-go-44",
+            {"broker.log": ((0, 19), (42, None)), "client-fra-beta.log": ((15, 39),), "client-fra-gamma.log": WHOLE},
+        ),
+        ("frozen-and-killed-franz-go-44", {"broker.log": ((0, 12),), "client-fra-alpha.log": ((0, 59), (93, None))}),
+        # Two left, and nothing tells whether the first one's rebalance was through.
+        ("rolling-deploy-busy-41", {"client-pcl-3.log": ((96, None),), "client-pcl-4.log": ((156, 245),)}),
     ],
 )
 def test_what_a_cut_leaves_open_is_a_doubt(
-    name: str, kept: dict[str, tuple[int, int | None]], tmp_path_factory: pytest.TempPathFactory
+    name: str, kept: dict[str, tuple[tuple[int, int | None], ...]], tmp_path_factory: pytest.TempPathFactory
 ) -> None:
     folder = tmp_path_factory.mktemp(name)
-    for file, (begin, end) in kept.items():
-        (folder / file).write_bytes(b"\n".join(unpacked(INCIDENTS / name / f"{file}.gz").split(b"\n")[begin:end]))
+    for file, parts in kept.items():
+        lines = unpacked(INCIDENTS / name / f"{file}.gz").split(b"\n")
+        (folder / file).write_bytes(b"\n".join(line for begin, end in parts for line in lines[begin:end]))
     judgement = judge(truth_of(name), report(sorted(folder.iterdir())))
     assert judgement.stated > 0
     assert judgement.false == []
@@ -227,8 +255,9 @@ def test_a_clock_that_is_wrong_is_noticed(subtests: pytest.Subtests, tmp_path: P
         document = report(sorted(folder.iterdir()))
         group = next(each for each in document["groups"] if each["group"] == truth_of(name)["group"])
         judgement = judge(truth_of(name), document)
+        open_ = name == "consumer-protocol-slow-44"  # one who joined once: its clock is wrong, or it was back
         with subtests.test(name=name):
-            assert (judgement.false, judgement.found) == ([], judged(name, "all_files").found)
+            assert (judgement.false, judgement.found) == ([], judged(name, "all_files").found - open_)
             assert sum("its times are corrected" in note for note in group["notes"]) > 1
 
 
@@ -320,11 +349,13 @@ def test_the_remedies_know_the_protocol_and_what_happened() -> None:
     assert "RebalanceInProgressException" in remedies["commit-in-rebalance-41"]["member_left"]
 
 
-def test_a_clients_lines_without_a_group_are_not_silently_left_out() -> None:
-    """librdkafka prints no group: its poll timeouts alone are told as lines that no group is known of."""
-    (row, *_) = report(files_of("slow-confluent-41", "clients_only"))["not_understood"]
-    assert (row["source"], row["lines"], row["client"]) == ("client-thumb-2.log", 2, "librdkafka")
-    assert "thumb-2" in row["why"]
+def test_what_a_client_says_of_itself_is_told_though_no_line_names_its_group() -> None:
+    """librdkafka prints no group: its poll timeouts are told as the client's, and no rebalance is dated by them."""
+    (group,) = report(files_of("slow-confluent-41", "clients_only"))["groups"]
+    assert (group["group"], group["kind"], group["rebalances"]) == (None, "unnamed", [])
+    causes = 2 * ["poll_interval_exceeded", "member_rejoined_after_poll_timeout"]
+    assert [(each["cause"], each["who"]) for each in group["events"]] == [(cause, ["thumb-2"]) for cause in causes]
+    assert "max.poll.interval.ms" in str(group["notes"])
 
 
 def test_clients_that_say_little_are_named() -> None:

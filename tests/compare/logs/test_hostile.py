@@ -228,15 +228,49 @@ def test_kafkajs_that_stops_after_a_crash_did_not_leave(tmp_path: Path) -> None:
         assert any("member_left" in each["causes"] and each["cause"] for each in group["rebalances"]) == left
 
 
+CLOSES = """\
+2026-11-28 23:47:01,100 INFO aiokafka.consumer.subscription_state Updating subscribed topics to: frozenset({'orders'})
+2026-11-28 23:47:01,200 INFO aiokafka.consumer.group_coordinator (Re-)joining group g
+2026-11-28 23:47:02,300 INFO aiokafka.consumer.group_coordinator Joined group 'g' (generation 1) with member_id a-{0}
+2026-11-28 23:47:58,049 INFO aiokafka.consumer.subscription_state Updating subscribed topics to: frozenset({'extra'})
+2026-11-28 23:47:58,087 INFO aiokafka.consumer.group_coordinator (Re-)joining group g
+2026-11-28 23:47:59,541 INFO aiokafka.consumer.group_coordinator Joined group 'g' (generation 2) with member_id a-{0}
+2026-11-28 23:48:09,541 INFO kafka.coordinator.consumer Revoking previously assigned partitions {1} for group g on close
+2026-11-28 23:48:10.100 [INFO] synced; group: g, assigned:
+"""
+
+
+def test_a_second_subscription_is_told_and_no_end_of_a_line_makes_a_group(tmp_path: Path) -> None:
+    """Lines of a real run: the broker had created partitions at the same time."""
+    text = CLOSES.replace("{0}", UUID.format(1)).replace("{1}", "{TopicPartition(topic='orders', partition=3)}")
+    head = "[2026-11-28 23:47:5{},000] INFO "
+    broker = (
+        head.format(7) + "operation = READ on resource = Group:LITERAL:g (kafka.authorizer.logger)\n"
+        f"{head.format(7)}Created log for partition orders-7 in /data/orders-7 (kafka.log.LogManager)\n"
+        "[2026-11-28 23:47:58,100] INFO [GroupCoordinator 1]: Preparing to rebalance group g in state"
+        f" PreparingRebalance with old generation 1 (reason: Leader a-{UUID.format(1)} re-joining group during Stable;"
+        " client reason: not provided) (kafka.coordinator.group.GroupCoordinator)\n"
+    )
+    (tmp_path / "broker.log").write_text(broker, encoding="utf-8")
+    alone = report([tmp_path / "broker.log"])
+    told = [(each["cause"], "partitions_added" in each["causes"]) for each in alone["groups"][0]["rebalances"]]
+    assert (told, alone["not_understood"]) == ([(None, True)], [])
+    (tmp_path / "client-a.log").write_text(text, encoding="utf-8")
+    (group,) = report(sorted(tmp_path.iterdir()))["groups"]
+    assert [each["cause"] for each in group["rebalances"]] == ["member_joined", "subscription_changed"]
+
+
 def test_sarama_and_unknown_clients_are_named_as_not_understood(tmp_path: Path) -> None:
     (tmp_path / "a.log").write_text(
         "[sarama] 2026/11/22 01:00:00 client/coordinator requesting coordinator for g from b:9092\n"
         "[sarama] 2026/11/22 01:00:00 consumer/broker/1 added subscription to t/0\n"
     )
     (tmp_path / "b.log").write_text("starting worker\nstopped\n")
+    (tmp_path / "c.log").write_text("2026-11-28T23:46:46.118Z INFO joined group g as member c-1 in generation 1\n")
     found = report(sorted(tmp_path.iterdir()))
     assert [(each["source"], each["lines"], each["client"]) for each in found["not_understood"]] == [
         ("a.log", 2, "sarama"),
+        ("c.log", 1, "segmentio"),
         ("b.log", 2, None),
     ]
     assert "no line about a group" not in str(found)

@@ -27,21 +27,13 @@ def total(side: str) -> Score:
 
 
 def test_broker_and_clients_together_tell_everything(subtests: pytest.Subtests) -> None:
+    assert total("both").expected > 280
     for name in names():
         with subtests.test(name=name):
             found, hidden = score(name, "both"), BY_PEOPLE_ONLY.get(name, 0)
             assert len(found.wrong) == found.unknown == hidden, found.wrong
             assert (found.found, found.right, found.invented) == (found.expected, found.expected - hidden, 0)
             assert found.events == found.events_expected
-
-
-def test_the_totals_of_both_sides() -> None:
-    found = total("both")
-    assert found.expected > 280
-    assert found.found >= 0.98 * found.expected
-    assert found.right >= 0.97 * found.expected
-    assert found.invented == 0
-    assert found.events == found.events_expected
 
 
 def test_a_brokers_log_alone_finds_every_rebalance_and_invents_none(subtests: pytest.Subtests) -> None:

@@ -27,7 +27,7 @@ function panel(view, place) {
   }
   const bar = night.bars[view.chosen];
   const lines = night.lines[view.chosen];
-  const title = el("h3", {}, swatchOf(bar[CAUSE]), night.texts[bar[TEXT]], bar[TOOK] === -2 ? " (no rebalance)" : "");
+  const title = el("h3", {}, swatchOf(bar[CAUSE]), night.texts[bar[TEXT]]);
   const rest = lines
     ? el("ol", { class: "loglines", "aria-label": "Lines of the logs" }, ...lines.map(([file, number, text]) => el("li", {},
       el("bdi", { class: "place" }, `${file}:${number}`), el("code", {}, text ?? "(the line could not be read again)"))))

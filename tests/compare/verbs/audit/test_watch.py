@@ -32,6 +32,8 @@ def test_newly_idle_members_moved_queues_and_worse_figures() -> None:
     assert (change["joined"], change["left"]) == (["d"], ["c"])
     assert change["worse"] == {"idle_members": [1, 2], "max_over_mean": [2.0, 3.0]}
     assert "newly idle: b, d; worse: idle members 1 -> 2" in sentence(change)
+    (rebalancing,) = changes([BEFORE], [{**after, "idle_members": None}])
+    assert rebalancing["newly_idle"] == []
     (back,) = changes([after], [BEFORE])
     assert back["better"] == {"idle_members": [2, 1], "max_over_mean": [3.0, 2.0]}
 
