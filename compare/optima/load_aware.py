@@ -11,7 +11,7 @@ from fractions import Fraction
 from math import isfinite
 
 from protocols import Allocation, Group, GroupError, Queue, sort_queues
-from protocols.load_aware import Problem, Shared, share
+from protocols.load_aware import Problem, Shared, share_out
 from protocols.load_aware.problem import NOBODY
 from protocols.load_aware.search import STEPS
 
@@ -106,7 +106,7 @@ def load_aware(
         owner=_owners(group, queues, subscribers, today or {}),
         cost=[_whole_cost(queue, (move_cost or {}).get(queue, 1)) for queue in queues],
     )
-    shared = share(problem, hysteresis=Fraction(hysteresis), limited=capacities is not None, steps=steps)
+    shared = share_out(problem, hysteresis=Fraction(hysteresis), limited=capacities is not None, steps=steps)
     return _record(group, queues, loads, problem, shared, capacities)
 
 

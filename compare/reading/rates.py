@@ -28,17 +28,19 @@ def with_rates(before: Sequence[ObservedGroup], after: Sequence[ObservedGroup], 
     return found
 
 
-def gather_twice(
+def gather_rated(
     arguments: Sequence[str],
     progress: Callable[[str], None],
     command_config: Path | None,
     timeout_s: float,
-    over_s: float,
+    over_s: float | None,
 ) -> Gathered:
     """`gather`, and once more after so many seconds what is a running cluster, so that its queues have rates.
 
-    Text tells no times: its queues have none.
+    Text tells no times: its queues have none. Without ``over_s`` nobody asked for rates, and all is read once.
     """
+    if over_s is None:
+        return gather(arguments, progress, command_config, timeout_s)
     live = [each for each in arguments if each.startswith((kafka_live.SCHEME, rocketmq_live.SCHEME))]
     rest = [each for each in arguments if each not in live]
     config = command_config if any(each.startswith(kafka_live.SCHEME) for each in live) else None

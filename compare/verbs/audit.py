@@ -21,9 +21,9 @@ from compare.documents.audit import GroupRecord
 from compare.explaining.audited import Answer, Question, answers, document
 from compare.explaining.diagnosis import Explained, explain_all
 from compare.formatting import number, visible
-from compare.reading.gather import check_timeout, gather, live_cluster_options
+from compare.reading.gather import check_timeout, live_cluster_options
 from compare.reading.observed import ObservedGroup, Skipped
-from compare.reading.rates import gather_twice
+from compare.reading.rates import gather_rated
 from compare.showing.audit.tables import COLUMNS, NAMES, Column, print_answers, print_audit, skipped_line
 from compare.showing.console import print_json
 from compare.verbs.options import (
@@ -194,10 +194,8 @@ def audit(
 
         spark.warm_up()  # The JVM starts while the sources are read.
     with _no_looking_for_cycles(), _progress() as tell:
-        if weight == "rate":
-            gathered = gather_twice(sources, tell, command_config, timeout, rate_over)
-        else:
-            gathered = gather(sources, tell, command_config, timeout)
+        over = rate_over if weight == "rate" else None
+        gathered = gather_rated(sources, tell, command_config, timeout, over)
     if engine == "auto":
         engine = engine_for(gathered.groups)
     chosen = _named(gathered.groups, group)

@@ -20,15 +20,19 @@ same input gives the same answer everywhere.
 
 from protocols.load_aware.bounds import Departures, Prices, departures_hold, moves_at_least, utilisation_at_least
 from protocols.load_aware.problem import Problem
-from protocols.load_aware.sharing import Shared, share
+from protocols.load_aware.rates import at_equal_members, checked_rates, rate_in
+from protocols.load_aware.sharing import Shared, share_out
 
 __all__ = [
     "Departures",
     "Prices",
     "Problem",
     "Shared",
+    "at_equal_members",
+    "checked_rates",
     "departures_hold",
     "moves_at_least",
-    "share",
+    "rate_in",
+    "share_out",
     "utilisation_at_least",
 ]

@@ -52,7 +52,7 @@ class Shared:
     searched: bool
 
 
-def share(problem: Problem, *, hysteresis: Fraction, limited: bool = True, steps: int = STEPS) -> Shared:
+def share_out(problem: Problem, *, hysteresis: Fraction, limited: bool = True, steps: int = STEPS) -> Shared:
     """Who gets which queue. ``limited``: capacities say what members can do; else they only compare them with each
     other. ``steps``: see `search`."""
     prices = densest(problem)

@@ -12,7 +12,7 @@ from protocols.load_aware import (
     Problem,
     departures_hold,
     moves_at_least,
-    share,
+    share_out,
     utilisation_at_least,
 )
 from protocols.load_aware.bounds import better_prices, densest, departures, largest_alone
@@ -56,7 +56,7 @@ def best_of_all(problem: Problem, hysteresis: Fraction, limited: bool) -> tuple[
 @settings(max_examples=150, deadline=None)
 def test_small_problems_get_the_best_of_all_assignments(problem: Problem, hysteresis: Fraction, limited: bool) -> None:
     cost, utilisation, least = best_of_all(problem, hysteresis, limited)
-    shared = share(problem, hysteresis=hysteresis, limited=limited)
+    shared = share_out(problem, hysteresis=hysteresis, limited=limited)
     assert (shared.cost, shared.utilisation) == (cost, utilisation)
     assert shared.within == (least <= 1 if limited else None)
     assert (shared.cost_at_least, shared.utilisation_at_least) <= (cost, utilisation)
@@ -70,7 +70,7 @@ def test_small_problems_get_the_best_of_all_assignments(problem: Problem, hyster
 def test_each_claim_follows_from_what_it_names_and_none_is_above_what_was_found(
     problem: Problem, hysteresis: Fraction
 ) -> None:
-    shared = share(problem, hysteresis=hysteresis, steps=500)
+    shared = share_out(problem, hysteresis=hysteresis, steps=500)
     assert all(member in takers for member, takers in zip(shared.at, problem.takers, strict=True))
     assert shared.cost == problem.cost_of(shared.at)
     assert shared.utilisation == problem.utilisation(shared.at) <= shared.level
@@ -91,7 +91,7 @@ def test_each_claim_follows_from_what_it_names_and_none_is_above_what_was_found(
 def test_noise_below_the_hysteresis_moves_nothing_a_second_time(
     problem: Problem, hysteresis: Fraction, data: st.DataObject
 ) -> None:
-    first = share(problem, hysteresis=hysteresis, steps=500)
+    first = share_out(problem, hysteresis=hysteresis, steps=500)
     again = replace(problem, owner=first.at)
     if first.within:
         # What was moved leads so far below the limit that each need may grow by so much; what never moved is at most 1.
@@ -99,7 +99,7 @@ def test_noise_below_the_hysteresis_moves_nothing_a_second_time(
         more = data.draw(st.lists(st.integers(0, 100), min_size=len(problem.need), max_size=len(problem.need)))
         grown = [int(need * (1 + growth * part / 100)) for need, part in zip(problem.need, more, strict=True)]
         again = replace(again, need=grown)
-    assert share(again, hysteresis=hysteresis, steps=500).cost == 0
+    assert share_out(again, hysteresis=hysteresis, steps=500).cost == 0
 
 
 def test_prices_see_that_a_queue_must_go_through_other_hands() -> None:
@@ -107,7 +107,7 @@ def test_prices_see_that_a_queue_must_go_through_other_hands() -> None:
     problem = Problem([5] * 5, [(0, 1)] * 3 + [(1, 2)] * 2, [5, 10, 10], [0, 0, 0, 1, 1], [1] * 5)
     assert sum(departures(problem, Fraction(1)).values()) == 2
     assert moves_at_least(better_prices(problem, Fraction(1), 4), problem, Fraction(1)) == 4
-    assert share(problem, hysteresis=Fraction(0), steps=0).cost == 4
+    assert share_out(problem, hysteresis=Fraction(0), steps=0).cost == 4
 
 
 @pytest.mark.parametrize(
