@@ -28,9 +28,10 @@ class Exchange(NamedTuple):
 
 
 class Draft:
-    """``at``: of each queue its member. ``busy``: of each member its utilisation, as the nearest float."""
+    """``at``: of each queue its member. ``fills``: of members that can take a queue the busiest does, else the least
+    busy one."""
 
-    def __init__(self, problem: Problem, at: Sequence[int]) -> None:
+    def __init__(self, problem: Problem, at: Sequence[int], *, fills: bool = False) -> None:
         self.problem = problem
         self.at = list(at)
         self.load = problem.loads(at)
@@ -40,6 +41,7 @@ class Draft:
                 self.queues[member].add(queue)
         self.cost = problem.cost_of(at)
         self.left = PAIRS
+        self.fills = fills
 
     def busy(self, member: int, more: int = 0) -> float:
         return (self.load[member] + more) / self.problem.capacity[member]
@@ -139,7 +141,8 @@ class Draft:
                 rank: tuple[float, ...] = (max(self.busy(light, shift), self.busy(heavy, -shift)), more)
             else:
                 excess = load[heavy] - room[heavy]
-                rank = (more / min(shift, excess), abs(shift - excess), self.busy(light, shift))
+                busy = self.busy(light, shift)
+                rank = (more / min(shift, excess), abs(shift - excess), -busy if self.fills else busy)
             yield Exchange(rank, queue, light, back)
 
     def _most(self, heavy: int, light: int) -> int:

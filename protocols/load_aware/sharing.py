@@ -111,7 +111,8 @@ def _at_level(
     known: tuple[int, ...],
 ) -> Shared:
     """The cheapest assignment at this level, and of these the flattest. ``known``: one that keeps to the level."""
-    fitting = [draft for draft in (kept(problem), Draft(problem, known)) if draft.fit(level)]
+    drafts = [Draft(problem, at, fills=fills) for at in (kept(problem).at, known) for fills in (False, True)]
+    fitting = [draft for draft in drafts if draft.fit(level)]
     for draft in fitting:
         draft.go_home(level)
         draft.lower(draft.cost)
