@@ -21,8 +21,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
-import networkx as nx
-
 from protocols.load_aware.problem import NOBODY, Problem
 
 
@@ -170,7 +168,11 @@ def densest(problem: Problem) -> Prices:
         kinds[takers] += need
     capacity = problem.capacity
     members = sorted({member for takers in kinds for member in takers})
-    while len(kinds) > 1:
+    if len(kinds) < 2:
+        return Prices(dict.fromkeys(members, 1))
+    import networkx as nx  # so late, because commands that only list strategies shall start at once
+
+    while True:
         level = Fraction(
             sum(need for takers, need in kinds.items() if set(takers) <= set(members)), _sum(capacity, members)
         )
