@@ -7,6 +7,7 @@ NAMES = (
     "waiting",
     "assignors",
     "allocations",
+    "load_aware",
     "fairness",
     "history",
     "sweep",

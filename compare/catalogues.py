@@ -10,9 +10,11 @@ from typing import Any
 from kafka_coordinator.catalogue import CATALOGUE as OF_KAFKA
 from kafka_coordinator.catalogue import CLASSIC as CLASSIC_PROTOCOL
 from kafka_coordinator.catalogue import CONSUMER as CONSUMER_PROTOCOL
+from kafka_coordinator.catalogue import OWN as KAFKA_OWN
 from kafka_coordinator.catalogue import of_protocol
 from protocols.strategies import Sharing, StrategyRecord
 from rocketmq_selfbalance.catalogue import CATALOGUE as OF_ROCKETMQ
+from rocketmq_selfbalance.catalogue import OWN as ROCKETMQ_OWN
 from rocketmq_selfbalance.cluster import RETRY_PREFIX
 
 UNCOUNTED: tuple[str, ...] = (RETRY_PREFIX,)
@@ -20,6 +22,9 @@ UNCOUNTED: tuple[str, ...] = (RETRY_PREFIX,)
 tests knows which these are."""
 
 OF_BOTH: tuple[StrategyRecord[Any], ...] = (*OF_KAFKA, *OF_ROCKETMQ)
+
+UNRELEASED = (*(record.name for record in KAFKA_OWN), *(record.name for record in ROCKETMQ_OWN))
+"""Strategies of our own, which no release of either system brings along."""
 
 CLASSIC = tuple(record.name for record in of_protocol(CLASSIC_PROTOCOL))
 """Assignors that a consumer of Kafka's classic protocol brings along."""

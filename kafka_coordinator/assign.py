@@ -12,13 +12,16 @@ from typing import TypeVar
 
 from kafka_coordinator.assignors.inputs import AssignorError
 from kafka_coordinator.assignors.translation import Assignor, Owned, Strategy
-from kafka_coordinator.catalogue import CATALOGUE, CLASSIC
+from kafka_coordinator.catalogue import CATALOGUE, CLASSIC, OWN
 from protocols.errors import StrategyError
 from protocols.groups import Allocation, Group
 from protocols.strategies import Registry, StrategyRecord, never
 
 STRATEGIES: Registry[Assignor] = Registry("Kafka", CATALOGUE)
-"""Kafka's strategies and those that users `register`."""
+"""Kafka's strategies, our own, and those that users `register`."""
+
+for _record in OWN:
+    STRATEGIES.register(_record)
 
 S = TypeVar("S")
 

@@ -16,6 +16,7 @@ from kafka_coordinator.assignors.inputs import AssignorError as AssignorError
 from kafka_coordinator.assignors.inputs import GroupMetadata as GroupMetadata
 from kafka_coordinator.assignors.inputs import Partition as Partition
 from kafka_coordinator.assignors.inputs import Subscription as Subscription
+from kafka_coordinator.assignors.load_aware import ASSIGNOR as LOAD_AWARE
 from kafka_coordinator.assignors.range import range_, server_range
 from kafka_coordinator.assignors.roundrobin import roundrobin
 from kafka_coordinator.assignors.simple import ShareGroup as ShareGroup
@@ -118,6 +119,20 @@ CATALOGUE: tuple[StrategyRecord[Assignor], ...] = (
     ),
 )
 """In the order in which results list them."""
+
+OWN: tuple[StrategyRecord[Assignor], ...] = (
+    StrategyRecord(
+        "load-aware",
+        LOAD_AWARE,
+        "Evens out the records per second that a table in the consumers' settings tells, and moves few partitions.",
+        CLASSIC,
+        java_class="LoadAwareAssignor",
+        keeps=True,
+        settings=("generation", "rates"),
+        by_default=never,
+    ),
+)
+"""Assignors that no release of Kafka brings along: a client has to bring its own (`assignors.load_aware`)."""
 
 SHARE_GROUPS: StrategyRecord[Callable[..., object]] = StrategyRecord(
     SHARE,

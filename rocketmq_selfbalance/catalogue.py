@@ -5,7 +5,14 @@ To add one: a file in `rocketmq_selfbalance.strategies`, and a record here.
 
 from protocols.strategies import StrategyRecord, never
 from rocketmq_selfbalance.strategies import AVG as AVG_NAME
-from rocketmq_selfbalance.strategies import AVG_BY_CIRCLE, CONSISTENT_HASH, averagely, consistent_hash, machine_room
+from rocketmq_selfbalance.strategies import (
+    AVG_BY_CIRCLE,
+    CONSISTENT_HASH,
+    averagely,
+    consistent_hash,
+    load_aware,
+    machine_room,
+)
 from rocketmq_selfbalance.strategies.averagely import SETTING, Averagely, AveragelyByCircle, ByConfig
 from rocketmq_selfbalance.strategies.consistent_hash import ConsistentHash, md5_hash, queue_text, ring_of
 from rocketmq_selfbalance.strategies.interface import AllocationError, Make, PositionStrategy, Strategy, same
@@ -94,6 +101,19 @@ CATALOGUE: tuple[StrategyRecord[Make], ...] = (
     ),
 )
 """In the order in which results list them."""
+
+OWN: tuple[StrategyRecord[Make], ...] = (
+    StrategyRecord(
+        load_aware.LoadAware.name,
+        load_aware.make,
+        "Evens out the records per second that a table, the same in all clients, tells of each topic's queues.",
+        CLIENTS,
+        java_class="AllocateMessageQueueLoadAware",
+        settings=(load_aware.SETTING,),
+        by_default=never,
+    ),
+)
+"""Strategies that no release of RocketMQ brings along: clients have to bring their own (`strategies.load_aware`)."""
 
 POP = "POP"
 """The variant in which nobody owns a queue, and what its groups are to the catalogue."""

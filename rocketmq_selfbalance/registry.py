@@ -17,7 +17,7 @@ from protocols.errors import StrategyError
 from protocols.groups import Group
 from protocols.java import Queue
 from protocols.strategies import Registry, StrategyRecord, never
-from rocketmq_selfbalance.catalogue import CATALOGUE, CLIENTS
+from rocketmq_selfbalance.catalogue import CATALOGUE, CLIENTS, OWN
 from rocketmq_selfbalance.strategies import ByConfig, PositionStrategy, Strategy
 from rocketmq_selfbalance.strategies.interface import Make, OfMember, Settings, only, same
 
@@ -101,7 +101,10 @@ AnyStrategy: TypeAlias = str | Strategy | AllocateFunction
 C = TypeVar("C")
 
 STRATEGIES: Registry[Make] = Registry("RocketMQ", CATALOGUE)
-"""RocketMQ's strategies and those that users `register`."""
+"""RocketMQ's strategies, our own, and those that users `register`."""
+
+for _record in OWN:
+    STRATEGIES.register(_record)
 
 
 def register(name: str, strategy: C) -> C:

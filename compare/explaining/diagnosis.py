@@ -28,6 +28,7 @@ from compare.explaining.causes.balance import (
     unequal_subscriptions,
     uneven,
 )
+from compare.explaining.causes.load import uneven_load
 from compare.explaining.causes.ownership import broken_ownership
 from compare.explaining.finding import Finding, Reader, Readers, Search, case_of
 from compare.explaining.remedies.remedy import Remedy
@@ -58,11 +59,16 @@ SEARCHES: tuple[Search, ...] = (
 
 
 def diagnose(
-    group: "AuditedGroup", modelled: Modelled | None = None, readers: Readers | None = None
+    group: "AuditedGroup",
+    modelled: Modelled | None = None,
+    readers: Readers | None = None,
+    weight: str | None = None,
+    weights: Weights | None = None,
 ) -> tuple[Finding, ...]:
     """All findings, ranked by cost; () where nothing can be said.
 
-    ``modelled``: `model_of` the group, if it is there already; ``readers``: topic to the groups that read it. Groups
+    ``modelled``: `model_of` the group, if it is there already; ``readers``: topic to the groups that read it.
+    ``weights``: each queue's lag or rate, if ``weight`` says that its moves are asked for. Groups
     that are broadcasting have no findings. The last finding of a group without any other says that
     it is as fair as it can be.
     """
@@ -71,7 +77,10 @@ def diagnose(
     if group.mode != "shared":
         return ()
     case = case_of(group, modelled, readers)
-    found = [each for search in SEARCHES for each in search(case)] or list(as_fair_as_can_be(case))
+    found = [each for search in SEARCHES for each in search(case)]
+    if weights is not None and weight in ("lag", "rate"):
+        found += uneven_load(case, "lag" if weight == "lag" else "rate", weights)
+    found = found or list(as_fair_as_can_be(case))
     return tuple(sorted(found, key=lambda each: -each.cost))
 
 
@@ -140,13 +149,14 @@ def explain(
     """The explanation of one group.
 
     ``weight``: what optimum and what-if weigh queues by (None, ``lag`` or ``rate``); both are left out where a weight
-    is not told. Findings and score count queues. ``readers``: topic to the groups that read it. ``detailed``: with
-    what-if and the fewest moves to the optimum.
+    is not told. Findings and score count queues, but for one finding about the weights. ``readers``: topic to the
+    groups that read it. ``detailed``: with what-if and the fewest moves to the optimum.
     """
     observed = group.observed
     kind = kind_of(observed)
     modelled = model_of(observed)
-    findings = diagnose(group, modelled, readers)
+    weights = None if weight is None or modelled is None else _weights(group, modelled, weight)
+    findings = diagnose(group, modelled, readers, weight, weights if detailed else None)
     if modelled is None:
         return Explained(group, kind, None, findings, None, None, None, (), None, detailed, weight)
     idle = any(not queues for queues in modelled.today.values())
@@ -155,7 +165,6 @@ def explain(
     first = next(iter(_in_order(findings)), None)
     best: WhatIf | None = None
     rows: tuple[WhatIf, ...] = ()
-    weights = None if weight is None else _weights(group, modelled, weight)
     if weight is None or weights is not None:
         if detailed:
             best = optimum_row(modelled, weights=weights)

@@ -9,6 +9,7 @@ from compare.optima.certificate import (
     least_moves,
     verify,
 )
+from compare.optima.load_aware import LoadAware, QueueLoad, load_aware
 from compare.optima.optima import fairest_allocation, fairest_loads, optimum
 from compare.optima.weighted import holds
 
@@ -17,11 +18,14 @@ __all__ = [
     "Certificate",
     "CertificateError",
     "CertifiedBlock",
+    "LoadAware",
     "Optimum",
+    "QueueLoad",
     "fairest_allocation",
     "fairest_loads",
     "holds",
     "least_moves",
+    "load_aware",
     "optimum",
     "verify",
 ]

@@ -3,7 +3,7 @@
 import re
 from dataclasses import dataclass
 
-from compare.catalogues import OF_BOTH
+from compare.catalogues import OF_BOTH, UNRELEASED
 from compare.planning.subject import STRATEGIES
 from protocols.errors import UserError
 from protocols.scenario.validation import suggestion
@@ -41,6 +41,11 @@ def parse(text: str) -> Target:
     name = text.removeprefix("kafka:").removeprefix("rocketmq:")
     if any(name in known for known in STRATEGIES.values()):
         return Target(text, strategy=name)
+    if name in UNRELEASED:
+        raise UserError(
+            f"--to {text}: no release brings {name} along, and a plan knows no rates, expected another (audit --weight"
+            " rate names the moves)"
+        )
     if any(name == record.name for record in OF_BOTH):
         raise UserError(f"--to {text}: {name} needs settings of each member that a plan cannot know, expected another")
     matched = _MEMBERS.fullmatch(text)

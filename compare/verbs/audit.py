@@ -21,8 +21,9 @@ from compare.documents.audit import GroupRecord
 from compare.explaining.audited import Answer, Question, answers, document
 from compare.explaining.diagnosis import Explained, explain_all
 from compare.formatting import number, visible
-from compare.reading.gather import check_timeout, gather, live_cluster_options
+from compare.reading.gather import check_timeout, live_cluster_options
 from compare.reading.observed import ObservedGroup, Skipped
+from compare.reading.rates import gather_rated
 from compare.showing.audit.tables import COLUMNS, NAMES, Column, print_answers, print_audit, skipped_line
 from compare.showing.console import print_json
 from compare.verbs.options import (
@@ -109,6 +110,14 @@ MOST_LINES = 40
 @click.option(
     "--weight", type=click.Choice(["lag", "rate"]), help="Weigh each queue by its lag or rate instead of by 1."
 )
+@click.option(
+    "--rate-over",
+    type=click.FloatRange(1, 3600),
+    default=10.0,
+    show_default=True,
+    metavar="SECONDS",
+    help="With --weight rate: read running clusters twice, this far apart.",
+)
 @click.option("--with-retry", is_flag=True, help="Include %RETRY% queues in the figures.")
 @click.option(
     "--engine",
@@ -151,6 +160,7 @@ def audit(
     sources: tuple[str, ...],
     format: str,
     weight: str | None,
+    rate_over: float,
     with_retry: bool,
     engine: str,
     report: Path | None,
@@ -184,7 +194,8 @@ def audit(
 
         spark.warm_up()  # The JVM starts while the sources are read.
     with _no_looking_for_cycles(), _progress() as tell:
-        gathered = gather(sources, tell, command_config, timeout)
+        over = rate_over if weight == "rate" else None
+        gathered = gather_rated(sources, tell, command_config, timeout, over)
     if engine == "auto":
         engine = engine_for(gathered.groups)
     chosen = _named(gathered.groups, group)

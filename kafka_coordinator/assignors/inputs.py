@@ -61,7 +61,8 @@ class GroupMetadata:
     ``replica_racks``: topic to the racks of each partition's replicas. ``topic_ids`` (server kinds): topic to
     its 128-bit id as an unsigned integer. ``topic_order`` (server kinds): the order in which a homogeneous
     group's topics are iterated, where a recording gives it; else it follows from the ids. ``held`` (`uniform` for equal
-    subscriptions to all topics): the claims, in place of those of the members.
+    subscriptions to all topics): the claims, in place of those of the members. ``rates`` (`load_aware`): records per
+    second, by names as `protocols.load_aware.rate_in` reads them.
     """
 
     topics: Mapping[str, int]
@@ -70,6 +71,7 @@ class GroupMetadata:
     topic_ids: Mapping[str, int] = field(default_factory=dict)
     topic_order: tuple[str, ...] | None = None
     held: HeldNumbers | None = None
+    rates: Mapping[str, float] = field(default_factory=dict)
 
     def first_numbers(self) -> dict[str, int]:
         """Topic to the number of its partition 0."""

@@ -138,7 +138,7 @@ def general(
 
     answer = Assignment([owned[rank] for rank in rank_of], strays=tuple(claims.strays))
     if cooperative:
-        _withhold(answer, claims.claimed)
+        withhold(answer, claims.claimed)
     return answer
 
 
@@ -196,7 +196,7 @@ def _taking_part(shared: list[Topic], owner: list[int], loads: Loads, most: list
     return [member for member in range(len(most)) if member not in full]
 
 
-def _withhold(answer: Assignment, claimed: list[list[int]]) -> None:
+def withhold(answer: Assignment, claimed: list[list[int]]) -> None:
     """Hold back what a member gains while another one, who loses it, still has it.
 
     Of several who gain a partition only the last one waits for it, and if that one's list holds it twice, only once.

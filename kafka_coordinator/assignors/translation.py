@@ -62,7 +62,9 @@ class Numbers:
         members = [by_id[id] for id in java.string_entry_order(list(by_id))]
         return cls(group, topics, queues, members, ascending, plain)
 
-    def for_client(self, previous: Owned | None = None, generation: int = 1) -> GroupMetadata:
+    def for_client(
+        self, previous: Owned | None = None, generation: int = 1, rates: Mapping[str, float] | None = None
+    ) -> GroupMetadata:
         """What the leader's assignor is given: members of ``previous`` claim what they had, in this generation.
 
         That a queue does not exist any more is left for the assignor to find out, which may not mind. Where queues
@@ -91,7 +93,7 @@ class Numbers:
                     claim_generation,
                 )
             )
-        return GroupMetadata(self.topics, tuple(members), self.group.replica_racks)
+        return GroupMetadata(self.topics, tuple(members), self.group.replica_racks, rates=rates or {})
 
     def for_server(
         self, previous: Owned | None = None, topic_ids: Mapping[str, object] | None = None, *, alike: bool = False

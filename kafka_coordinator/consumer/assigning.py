@@ -58,7 +58,8 @@ def assignments(c: ConsumerState, answer: JoinGroupAnswer) -> dict[str, tuple[Pa
         if not claims:
             found = run(GroupMetadata(topics, _stateless(members), racks))
         else:
-            group = GroupMetadata(topics, (_sticky if claims == "user data" else _cooperative)(members), racks)
+            sent = (_sticky if claims == "user data" else _cooperative)(members)
+            group = GroupMetadata(topics, sent, racks, rates=c.config.settings.load_aware_rates)
             memory = c.assigning.memories.get(name, AssignorMemory())
             highest = highest_generation(group, memory.highest)
             c.assigning.memories[name] = memory._replace(highest=highest)

@@ -14,14 +14,17 @@ from types import MappingProxyType
 from typing import ClassVar, Final, NamedTuple
 
 from kafka_coordinator.assignors.inputs import Partition
-from kafka_coordinator.catalogue import CATALOGUE, CLASSIC, CONSUMER, of_protocol
+from kafka_coordinator.catalogue import CATALOGUE, CLASSIC, CONSUMER, OWN, of_protocol
 from protocols.engine.nodes import Time
 from protocols.errors import UserError
 from protocols.load import PoisonRecords, Production, changed
+from protocols.load_aware import checked_rates
 
 EAGER, COOPERATIVE = "EAGER", "COOPERATIVE"
 
-COOPERATIVE_ASSIGNORS: Final = frozenset(record.name for record in CATALOGUE if record.implementation.cooperative)
+COOPERATIVE_ASSIGNORS: Final = frozenset(
+    record.name for record in (*CATALOGUE, *OWN) if record.implementation.cooperative
+)
 """Those that support the cooperative protocol; every assignor supports the eager one."""
 
 
@@ -46,6 +49,8 @@ class ConsumerSettings:
     max_poll_records: int = 500
     partition_assignment_strategy: tuple[str, ...] = ("range", "cooperative-sticky")
     """In order of preference."""
+    load_aware_rates: Mapping[str, float] = field(default_factory=dict, hash=False)
+    """A setting of our own assignor `load-aware`, not of Kafka's: records per second of topics and partitions."""
     enable_auto_commit: bool = True
     auto_commit_interval_ms: int = 5_000
     auto_offset_reset: str = "earliest"
@@ -173,6 +178,11 @@ def _checked(name: str, value: object) -> object:
         return str(value).strip() or None
     if name == "partition.assignment.strategy":
         return assignor_names(value)
+    if name == "load.aware.rates":
+        try:
+            return checked_rates(value)
+        except ValueError as error:
+            raise UserError(f"{name}: {error}") from None
     if name == "enable.auto.commit":
         return _boolean(name, value)
     if name == "auto.offset.reset":

@@ -1,6 +1,7 @@
 """With --weight: the optimum is never worse than a strategy beside it, answers weigh as asked, and dashes say why."""
 
 import json
+from dataclasses import replace
 
 import pytest
 from hypothesis import given, settings
@@ -11,6 +12,8 @@ from compare.auditing.what_if import optimum_row, what_if
 from compare.explaining.audited import document
 from compare.explaining.diagnosis import MOST_DETAILED, explain_all
 from compare.reading.group_model import model_of
+from compare.reading.observed import System
+from compare.reading.rates import with_rates
 from kafka_coordinator import assign
 from protocols import Group, Queue
 from rocketmq_selfbalance import allocate
@@ -90,3 +93,43 @@ def test_single_topics_without_lag_are_explained() -> None:
     (found,) = document(explain_all(judge([group])), [])["groups"]
     assert (found["topics"]["t"]["lag"], found["topics"]["u"]["lag"]) == (3, None)
     assert any("the lag of some topics is unknown" in note for note in found["notes"])
+
+
+RATES = (10, 8, 5, 1, 1, 1)
+
+
+@pytest.mark.parametrize(
+    ("system", "fields", "way"),
+    [
+        ("kafka", {}, "a ConsumerPartitionAssignor of your own"),
+        ("kafka", {"consumer_protocol": True}, "Under the consumer protocol no setting does this"),
+        ("rocketmq", {}, "an AllocateMessageQueueStrategy of your own"),
+    ],
+)
+def test_the_moves_that_spread_a_rate_are_named_with_what_no_others_undercut(
+    system: System, fields: dict[str, bool], way: str
+) -> None:
+    group = Group.of({"t": 6}, {"x": ["t"], "y": ["t"], "z": ["t"]})
+    owned = {"x": group.queues[:2], "y": group.queues[2:4], "z": group.queues[4:]}
+    rates = dict(zip(group.queues, map(float, RATES), strict=True))
+    seen = observed(owned, "range", system=system, subscribe=dict.fromkeys("xyz", ("t",)), rates=rates, **fields)
+    (finding,) = [
+        each for each in explain_all(judge([seen], weight="rate"), "rate")[0].findings if each.kind == "uneven-rate"
+    ]
+    assert finding.evidence["moves"] == [("t", "", 1, "z")]
+    assert "x carries 18 of 26 records/s, 2.08 times the mean" in finding.cause
+    assert finding.remedy is not None
+    assert "t-1 to z. The largest rate of a member falls from 18 to 10 records/s" in finding.remedy.text
+    assert way in finding.remedy.text
+    even = replace(seen, rates=dict.fromkeys(group.queues, 3.0))
+    assert "uneven-rate" not in {each.kind for each in explain_all(judge([even], weight="rate"), "rate")[0].findings}
+
+
+def test_rates_are_what_was_written_between_two_readings() -> None:
+    queues = Group.of({"t": 3}, {}).queues
+    seen = observed({"x": queues}, "range")
+    before = replace(seen, ends={queues[0]: 100, queues[1]: 50})
+    after = replace(seen, ends={queues[0]: 150, queues[1]: 20, queues[2]: 5})
+    (rated,) = with_rates([before], [after], seconds=10)
+    assert rated.rates == {queues[0]: 5.0}
+    assert with_rates([], [after], seconds=10)[0].rates == {}

@@ -1,0 +1,68 @@
+"""The door for groups: what is said of queues and members becomes the problem, and its answer has their names."""
+
+from typing import Any
+
+import pytest
+
+from compare import QueueLoad, load_aware
+from protocols import Group, GroupError, Queue
+
+GROUP = Group.of({"orders": 4, "audit": 1}, {"c1": ["orders"], "c2": ["orders", "audit"], "c3": ["orders"]})
+ORDERS = GROUP.topics["orders"]
+TODAY = {"c1": ORDERS[:3], "c2": (*ORDERS[3:], *GROUP.topics["audit"])}
+
+
+def loads(*rates: float, **more: Any) -> dict[Queue, QueueLoad]:
+    return {queue: QueueLoad(rate, **more) for queue, rate in zip(GROUP.queues, rates, strict=True)}
+
+
+@pytest.mark.parametrize(
+    ("given", "capacity", "moved", "drains"),
+    [
+        ((10, 10, 10, 10, 10), 30, set(), True),
+        ((20, 10, 10, 10, 10), 30, {(0, "c3")}, True),
+        ((20, 10, 10, 10, 10), {"c1": 40, "c2": 20, "c3": 5}, set(), True),
+        ((20, 20, 20, 20, 20), 19, {(0, "c3")}, False),
+        ((20, 10, 10, 10, 10), None, {(0, "c3")}, None),
+    ],
+)
+def test_moves_and_whether_all_drains(given: Any, capacity: Any, moved: Any, drains: bool | None) -> None:
+    found = load_aware(GROUP, TODAY, loads(*given), capacity=capacity)
+    found.allocation.check()
+    assert {(queue.number, member) for queue, member in found.moved} == moved
+    assert (found.drains, found.cost, found.proven) == (drains, len(moved), True)
+    assert found.cost_at_least == len(moved)
+
+
+def test_lag_and_handling_count_as_time_of_a_member() -> None:
+    """c1 has 3 queues at 10/s of 10 ms, and 600 more records, which take 6 s: 0.3 of its time, and 0.6 of 10 s."""
+    found = load_aware(GROUP, TODAY, loads(10, 10, 10, 0, 0, lag=200, handle_s=0.01), capacity=1, drain_s=10)
+    assert found.utilisation == {"c1": pytest.approx(0.9), "c2": pytest.approx(0.4), "c3": 0}
+    assert found.drain_s == {"c1": pytest.approx(6 / 0.7), "c2": pytest.approx(4), "c3": 0}
+    assert load_aware(GROUP, TODAY, loads(10, 10, 10, 0, 0, p95=40, handle_s=0.01), capacity=1).cost == 1
+
+
+def test_who_is_gone_owned_nothing_and_dear_queues_stay() -> None:
+    found = load_aware(GROUP.without("c1"), TODAY, loads(10, 10, 10, 10, 10), capacity=30)
+    assert (found.cost, [queue.number for queue, _ in found.newly_owned]) == (0, [0, 1, 2])
+    dear = load_aware(GROUP, TODAY, loads(20, 20, 5, 5, 5), capacity=40, move_cost={ORDERS[0]: 9})
+    assert [queue.number for queue, _ in dear.moved] == [1]
+    nobody = load_aware(Group.of({"orders": 4}, {}), None, {})
+    assert (nobody.highest, nobody.utilisation, nobody.drains) == (None, {}, None)
+
+
+@pytest.mark.parametrize(
+    ("changes", "says"),
+    [
+        ({"loads": {}}, "has no load"),
+        ({"loads": loads(-1, 0, 0, 0, 0)}, "expected numbers of 0 or more"),
+        ({"capacity": {"c1": 1}}, "'c2' has the capacity None"),
+        ({"capacity": 0}, "expected a number above 0"),
+        ({"drain_s": 0}, "drain_s"),
+        ({"hysteresis": 1}, "hysteresis"),
+        ({"move_cost": {ORDERS[0]: 0}}, "expected a whole number of 1 or more"),
+    ],
+)
+def test_what_cannot_be_is_refused(changes: dict[str, Any], says: str) -> None:
+    with pytest.raises(GroupError, match=says):
+        load_aware(GROUP, TODAY, **{"loads": loads(1, 1, 1, 1, 1), **changes})

@@ -1,0 +1,164 @@
+"""Who decides: Kafka's assignors, what others published, ours, and one who knows the future.
+
+The first-fit variants are those of Landau et al. (2022), from their rules: consumers in descending order of their
+rates; of each, the smallest partitions first go to bins that are open already as long as they fit; then its own bin
+opens and takes the largest of the rest that fit; what is left goes to any bin, largest first. Their number of consumers
+is free; here the members are given, and what fits nowhere goes to whoever has least.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from math import ceil
+from typing import TypeVar
+
+from compare import QueueLoad, load_aware
+from compare.optima import LoadAware
+from kafka_coordinator import assign
+from protocols import Allocation, Group, Queue
+from tools.loads.day import Contender, Seen
+from tools.loads.families import Load
+
+AHEAD_S = 60
+"""How far the clairvoyant sees."""
+
+HYSTERESIS = 0.1
+
+DRAIN_S = 120.0
+"""The limit that load-aware works to."""
+
+
+def of_kafka(name: str) -> Contender:
+    """One of Kafka's assignors, at whose turn nothing changes unless members do."""
+
+    def ask(seen: Seen) -> list[int]:
+        group, today = _group(seen)
+        return _members(group, assign(name, group, previous=today))
+
+    return ask
+
+
+def lag_greedy(seen: Seen) -> list[int]:
+    """The lag-based assignor: largest lag first, to who has fewest partitions, of these to who has least lag."""
+    lag = dict.fromkeys(seen.capacity, 0.0)
+    count = dict.fromkeys(seen.capacity, 0)
+    at = [-1] * len(seen.lag)
+    for queue in sorted(range(len(at)), key=lambda queue: (-seen.lag[queue], queue)):
+        member = min(seen.capacity, key=lambda each: (count[each], lag[each], each))
+        at[queue] = member
+        lag[member] += seen.lag[queue]
+        count[member] += 1
+    return at
+
+
+def modified_fit(best: bool) -> Contender:
+    """Landau et al.'s modified worst fit or best fit."""
+
+    def ask(seen: Seen) -> list[int]:
+        room = dict(seen.capacity)
+        opened: list[int] = []
+        at = [-1] * len(seen.rate)
+        own = {member: [queue for queue, each in enumerate(seen.owner) if each == member] for member in room}
+        rest = [queue for queue, member in enumerate(seen.owner) if member == -1]
+
+        def put(queue: int, members: Sequence[int]) -> bool:
+            fitting = [member for member in members if room[member] >= seen.rate[queue]]
+            if not fitting:
+                return False
+            chosen = (min if best else max)(fitting, key=lambda each: (room[each], each))
+            at[queue] = chosen
+            room[chosen] -= seen.rate[queue]
+            return True
+
+        for member in sorted(room, key=lambda each: (-sum(seen.rate[queue] for queue in own[each]), each)):
+            queues = sorted(own[member], key=lambda queue: seen.rate[queue])
+            while queues and put(queues[0], opened):
+                queues.pop(0)
+            opened.append(member)
+            rest += [queue for queue in queues[::-1] if not put(queue, [member])]
+        for queue in sorted(rest, key=lambda queue: -seen.rate[queue]):
+            if not put(queue, list(room)):
+                at[queue] = max(room, key=lambda each: (room[each], each))
+                room[at[queue]] -= seen.rate[queue]
+        return at
+
+    return ask
+
+
+def keda_like(seen: Seen) -> list[int]:
+    """An autoscaler beside Kafka's sticky assignor: as many of the members as the lag asks for, one for each 200
+    records that wait, half of them at least; it has no more members than the others."""
+    most = len(seen.capacity)
+    wanted = min(most, max(ceil(most / 2), ceil(sum(seen.lag) / 200)))
+    chosen = dict(list(seen.capacity.items())[:wanted])
+    owner = tuple(member if member in chosen else -1 for member in seen.owner)
+    return list(of_kafka("sticky")(replace(seen, capacity=chosen, owner=owner)))
+
+
+def by_load(seen: Seen, hysteresis: float = HYSTERESIS) -> LoadAware:
+    """What our strategy says to what is seen."""
+    group, today = _group(seen)
+    loads = {
+        queue: QueueLoad(rate, max(p95, rate), round(lag))
+        for queue, rate, p95, lag in zip(group.queues, seen.rate, seen.p95, seen.lag, strict=True)
+    }
+    capacity = {str(member): each for member, each in seen.capacity.items()}
+    return load_aware(group, today, loads, capacity=capacity, drain_s=DRAIN_S, hysteresis=hysteresis, steps=2_000)
+
+
+def ours(seen: Seen) -> list[int]:
+    """`load_aware` with what was measured in the last minute."""
+    found = by_load(seen)
+    return _members(found.allocation.group, found.allocation)
+
+
+def clairvoyant(load: Load, *, free: bool) -> Contender:
+    """One who knows the rates and capacities of the next `AHEAD_S` seconds. ``free``: moves cost it nothing, so that it
+    evens out everything; else it is our strategy with that knowledge."""
+
+    def ask(seen: Seen) -> list[int]:
+        ahead = slice(seen.second, seen.second + AHEAD_S)
+        rate = tuple(sum(each) / len(load.rates[ahead]) for each in zip(*load.rates[ahead], strict=True))
+        capacity = {member: min(each[member] for each in load.capacity[ahead]) for member in seen.capacity}
+        owner = (-1,) * len(rate) if free else seen.owner
+        found = by_load(replace(seen, rate=rate, p95=rate, owner=owner, capacity=capacity), 0.0 if free else HYSTERESIS)
+        return _members(found.allocation.group, found.allocation)
+
+    return ask
+
+
+FREE, FEWEST, OURS = "clairvoyant, moves are free", "clairvoyant, load-aware", "load-aware"
+
+Found = TypeVar("Found")
+
+
+def clairvoyants(found: Mapping[str, Found]) -> tuple[Found, Found]:
+    """What both who know the future came to."""
+    return found[FREE], found[FEWEST]
+
+
+def contenders(load: Load) -> dict[str, Contender]:
+    """By the names of the page."""
+    return {
+        FREE: clairvoyant(load, free=True),
+        FEWEST: clairvoyant(load, free=False),
+        OURS: ours,
+        "kafka: sticky": of_kafka("sticky"),
+        "kafka: uniform": of_kafka("uniform"),
+        "lag-based, greedy": lag_greedy,
+        "modified worst fit": modified_fit(best=False),
+        "modified best fit": modified_fit(best=True),
+        "KEDA-like, sticky": keda_like,
+    }
+
+
+def _group(seen: Seen) -> tuple[Group, dict[str, list[Queue]]]:
+    group = Group.of({"orders": len(seen.rate)}, {str(member): ["orders"] for member in seen.capacity})
+    today: dict[str, list[Queue]] = {str(member): [] for member in seen.capacity}
+    for queue, member in zip(group.queues, seen.owner, strict=True):
+        if member != -1:
+            today[str(member)].append(queue)
+    return group, today
+
+
+def _members(group: Group, allocation: Allocation) -> list[int]:
+    return [int(allocation.owners[queue][0]) for queue in group.queues]

@@ -1,0 +1,130 @@
+"""A group lives through a load: second by second, as a fluid, and nothing of a protocol but what a move costs.
+
+Every `ASK_S` seconds, and when a member joins, a contender is asked who gets what, and sees what a controller could
+have measured: the rates of the last `PAST_S` seconds (mean, 95th percentile of five-second means), what waits, and what
+each member could handle in that time. A queue that moves is read by nobody for `MOVE_S`. A member shares its time among
+its queues as the model of `protocols.load` does: each as much as the others, but none more than it has.
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from tools.loads.families import Load
+
+ASK_S, PAST_S, PART_S = 15, 30, 5
+MOVE_S = 3
+"""How long nobody reads a queue that moves: a heartbeat interval of Kafka's cooperative protocol."""
+
+
+@dataclass(frozen=True, slots=True)
+class Seen:
+    """What a contender is told. ``members``: those that are there; ``owner``: of each queue, -1 for nobody."""
+
+    second: int
+    rate: tuple[float, ...]
+    p95: tuple[float, ...]
+    lag: tuple[float, ...]
+    capacity: dict[int, float]
+    owner: tuple[int, ...]
+
+
+Contender = Callable[[Seen], Sequence[int]]
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """``p99_age_s``: of records, from produced to handled (to the end, where not handled). ``drain_s``: seconds in
+    which more than two seconds' records wait in all. ``unowned_queue_s``: queue-seconds without a reader because of
+    moves. ``lag``: what waits in all, second by second."""
+
+    p99_age_s: float
+    drain_s: int
+    moves: int
+    unowned_queue_s: int
+    lag: tuple[float, ...]
+
+
+def live(load: Load, ask: Contender, move_s: int = MOVE_S) -> Outcome:
+    """The load from its first second to its last."""
+    rates, seconds = load.rates, len(load.rates)
+    queues = len(rates[0])
+    owner, until = [-1] * queues, [0] * queues
+    waiting = [0.0] * queues
+    handled = np.zeros((seconds + 1, queues))
+    moves = unowned = drain = 0
+    lags = []
+    for second in range(seconds):
+        there = {member: each for member, each in enumerate(load.capacity[second]) if each}
+        joined = second > 0 and sum(map(bool, load.capacity[second - 1])) != len(there)
+        if second % ASK_S == 0 or joined:
+            chosen = ask(_seen(load, second, waiting, there, owner))
+            for queue, member in enumerate(chosen):
+                if owner[queue] not in (-1, member):
+                    moves += 1
+                    until[queue] = second + move_s
+                owner[queue] = member
+        for queue, rate in enumerate(rates[second]):
+            waiting[queue] += rate
+        for member, capacity in there.items():
+            own = [queue for queue in range(queues) if owner[queue] == member and until[queue] <= second]
+            for queue, amount in _shared(capacity, own, waiting):
+                waiting[queue] -= amount
+                handled[second + 1, queue] = amount
+        unowned += sum(second < each for each in until)
+        lags.append(sum(waiting))
+        drain += lags[-1] > 2 * sum(rates[second])
+    return Outcome(_p99(np.asarray(rates), handled), drain, moves, unowned, tuple(lags))
+
+
+def _seen(load: Load, second: int, waiting: Sequence[float], there: dict[int, float], owner: Sequence[int]) -> Seen:
+    since = max(0, second - PAST_S)
+    past = np.asarray(load.rates[since:second] or load.rates[:PART_S])
+    parts = past[: len(past) // PART_S * PART_S].reshape(-1, PART_S, past.shape[1]).mean(axis=1)
+    could = {
+        member: [each[member] for each in load.capacity[since:second] if each[member]] or [now]
+        for member, now in there.items()
+    }
+    return Seen(
+        second,
+        tuple(map(float, past.mean(axis=0))),
+        tuple(map(float, np.percentile(parts, 95, axis=0))),
+        tuple(waiting),
+        {member: sum(each) / len(each) for member, each in could.items()},
+        tuple(member if member in there else -1 for member in owner),
+    )
+
+
+def _shared(capacity: float, queues: Sequence[int], waiting: Sequence[float]) -> list[tuple[int, float]]:
+    """What a member handles of each queue in a second: equal parts, but none more than waits."""
+    found = []
+    left = capacity
+    order = sorted(queues, key=waiting.__getitem__)
+    for place, queue in enumerate(order):
+        amount = min(waiting[queue], left / (len(order) - place))
+        left -= amount
+        found.append((queue, amount))
+    return found
+
+
+def _p99(
+    rates: "np.ndarray[tuple[int, int], np.dtype[np.float64]]",
+    handled: "np.ndarray[tuple[int, int], np.dtype[np.float64]]",
+) -> float:
+    ages, weights = [], []
+    seconds = len(rates)
+    times = np.arange(seconds + 1, dtype=float)
+    for queue in range(rates.shape[1]):
+        written = np.concatenate([[0.0], np.cumsum(rates[:, queue])])
+        done = np.cumsum(handled[:, queue])
+        middle = (done[1:] + done[:-1]) / 2
+        ages.append(times[1:] - np.interp(middle, written, times))
+        weights.append(handled[1:, queue])
+        rest = written[-1] - done[-1]
+        ages.append(np.array([seconds - float(np.interp(done[-1] + rest / 2, written, times))]))
+        weights.append(np.array([rest]))
+    age, weight = np.concatenate(ages), np.concatenate(weights)
+    order = np.argsort(age, kind="stable")
+    share = np.cumsum(weight[order]) / weight.sum()
+    return float(age[order][np.searchsorted(share, 0.99)])

@@ -1,0 +1,94 @@
+"""Loads of half an hour for 24 queues: records per second of each queue and what each member can do, second by second.
+
+Noise is the same in every run: each queue's rate is off by up to 15 %, anew every ten seconds.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from math import pi, sin
+from random import Random
+
+QUEUES, SECONDS = 24, 1800
+CAPACITY = 100.0
+"""Records per second that a member can handle."""
+CHANGE_S = 608
+"""When what a family is about happens: between two questions to the contenders."""
+
+
+@dataclass(frozen=True, slots=True)
+class Load:
+    """``rates[t][q]``: records that come to queue q in second t; ``capacity[t][m]``: records that member m can handle
+    in it, 0 before it is there."""
+
+    name: str
+    about: str
+    rates: tuple[tuple[float, ...], ...]
+    capacity: tuple[tuple[float, ...], ...]
+
+
+def zipf(exponent: float, total: float, shift: int = 0) -> list[float]:
+    """Rates whose ranks follow Zipf's law, dealt so that neighbours are not alike; ``shift`` moves the hot one."""
+    weights = [(rank + 1) ** -exponent for rank in range(QUEUES)]
+    order = [(rank * 7 + shift) % QUEUES for rank in range(QUEUES)]
+    rates = [0.0] * QUEUES
+    for rank, queue in enumerate(order):
+        rates[queue] = total * weights[rank] / sum(weights)
+    return rates
+
+
+def _load(
+    name: str,
+    about: str,
+    rate: Callable[[int], list[float]],
+    capacity: Callable[[int], list[float]] = lambda second: [CAPACITY] * 6,
+    seed: int = 1,
+) -> Load:
+    random = Random(f"{name} {seed}")
+    rates = []
+    for second in range(SECONDS):
+        if second % 10 == 0:
+            noise = [random.uniform(0.85, 1.15) for _ in range(QUEUES)]
+        rates.append(tuple(each * off for each, off in zip(rate(second), noise, strict=True)))
+    return Load(name, about, tuple(rates), tuple(tuple(capacity(second)) for second in range(SECONDS)))
+
+
+def _diurnal(second: int) -> list[float]:
+    return [17.5 * (1 + 0.8 * sin(2 * pi * (second / 1200 + queue / QUEUES))) for queue in range(QUEUES)]
+
+
+def _burst(second: int) -> list[float]:
+    hot = CHANGE_S <= second < CHANGE_S + 60
+    return [(80.0 if hot and queue % 6 == 0 else 14.0) for queue in range(QUEUES)]
+
+
+def _jump(second: int) -> list[float]:
+    return zipf(1.0, 330.0, shift=second // CHANGE_S)
+
+
+def _slow(second: int) -> list[float]:
+    return [CAPACITY * (0.4 if member == 2 and second >= CHANGE_S else 1.0) for member in range(6)]
+
+
+def _more(second: int) -> list[float]:
+    return [CAPACITY if member < 4 or second >= CHANGE_S + 60 else 0.0 for member in range(6)]
+
+
+def families(seed: int = 1) -> tuple[Load, ...]:
+    """The loads in the order of the page; ``seed`` chooses the noise."""
+    return (
+        _load(
+            "zipf-1.0", "ranks by Zipf's law with exponent 1.0, 330 records/s", lambda _: zipf(1.0, 330.0), seed=seed
+        ),
+        _load("zipf-1.5", "exponent 1.5, 160 records/s: one queue brings 42 %", lambda _: zipf(1.5, 160.0), seed=seed),
+        _load("diurnal", "each queue has its own time of day (20 minutes long)", _diurnal, seed=seed),
+        _load("burst", "four queues bring nearly six times as much for a minute", _burst, seed=seed),
+        _load("hot-key-jump", "Zipf 1.0, and every ten minutes other queues are the hot ones", _jump, seed=seed),
+        _load("slow-member", "after ten minutes one of six members does 40 %", lambda _: [15.0] * QUEUES, _slow, seed),
+        _load(
+            "scale-out",
+            "after ten minutes a third more records come, a minute later two members join the four",
+            lambda second: zipf(0.7, 330.0 if second < CHANGE_S else 440.0),
+            _more,
+            seed,
+        ),
+    )
