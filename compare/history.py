@@ -22,7 +22,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
-from compare.figures.histories import COUNTED, MEASURED, TOPIC_FIELDS, HistoryRecord, Unfair, records_of, timed
+from compare.figures.histories import COUNTED, MEASURED, TOPIC_FIELDS, HistoryRecord, Unfair, records_of
+from compare.figures.standing import timed
 from compare.snapshots import SNAPSHOTS, VERSION, VERSION_KEY, snapshot_files, snapshot_schema, superseded
 from protocols import UserError
 

@@ -16,8 +16,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from compare.figures.last_step import Flags, Integers
+from compare.figures.standing import KEYS, differs
 
-KEYS = ("cluster", "system", "group")
 TOPIC_FIELDS = ("topic", "min", "max", "max_over_mean", "lag")
 COUNTED = ("idle_members", "unowned_queues", "double_owned_queues", "moves", "rebalances", "distance", "lag")
 MEASURED = ("score", "max_over_mean", "pile_up")
@@ -112,34 +112,6 @@ class HistoryRecord(TypedDict):
     topics: list[TopicRecord]
 
 
-def timed(rows: pa.Table, polls: pa.Table) -> pa.Table:
-    """The snapshots with the column ``stands`` (milliseconds), in the order that `records_of` wants; ``polls``: columns
-    ``cluster``, ``ms`` and ``every_s``, one row or more for each poll; those count that did not see a group, too."""
-    polls = polls.group_by(["cluster", "ms"]).aggregate([("every_s", "max")])
-    polls = polls.sort_by([("cluster", "ascending"), ("ms", "ascending")])
-    every = np.rint(polls["every_s_max"].to_numpy() * 1000).astype(np.int64)
-    of_row = np.empty(rows.num_rows, dtype=np.int64)
-    row_ms = rows["ms"].to_numpy()
-    clusters = rows["cluster"].combine_chunks().dictionary_encode()
-    begins = np.flatnonzero(_differs(polls, ("cluster",))).tolist()
-    for start, end in zip(begins, [*begins[1:], len(every)], strict=True):
-        ms = polls["ms"][start:end].to_numpy()
-        stands = np.append(np.minimum(np.diff(ms), 2 * every[start : end - 1]), every[end - 1])
-        here = clusters.indices.to_numpy() == clusters.dictionary.index(polls["cluster"][start]).as_py()
-        of_row[here] = stands[np.searchsorted(ms, row_ms[here])]
-    order = np.lexsort((row_ms, *(_ranks(rows[name]) for name in reversed(KEYS))))
-    return rows.append_column("stands", pa.array(of_row)).take(pa.array(order))
-
-
-def _ranks(names: pa.ChunkedArray) -> Integers:
-    """The place of each name among the different ones."""
-    coded = names.combine_chunks().dictionary_encode()
-    places = np.empty(len(coded.dictionary), dtype=np.int64)
-    places[pc.array_sort_indices(coded.dictionary).to_numpy()] = np.arange(len(places))
-    found: Integers = places[coded.indices.to_numpy()]
-    return found
-
-
 class _Rows:
     """The columns of snapshots as arrays, and the slices that hold one group or one day of one group each."""
 
@@ -148,7 +120,7 @@ class _Rows:
         self.ms: Integers = rows["ms"].to_numpy()
         self.stands: Integers = rows["stands"].to_numpy()
         day = self.ms // DAY_MS
-        begins = _differs(rows, KEYS)
+        begins = differs(rows, KEYS)
         self.groups = np.flatnonzero(begins)
         self.days = np.flatnonzero(begins | np.append(True, day[1:] != day[:-1]))
         self.day: Integers = day[self.days]
@@ -191,8 +163,8 @@ class _Rows:
 
 def records_of(rows: pa.Table, unfair: Unfair) -> list[HistoryRecord]:
     """A record for each group, in the order of ``rows``: its snapshots, those of one group together and in order of
-    time, with the columns `KEYS`, ``ms`` (since 1970), ``stands`` (`timed`), `COUNTED`, `MEASURED`, ``joined``,
-    ``left`` and ``topics`` (lists of structs of `TOPIC_FIELDS`, which may be null where ``pile_up`` is not above 0)."""
+    time, with the columns `KEYS`, ``ms`` (since 1970), ``stands`` (`standing.timed`), `COUNTED`, `MEASURED`,
+    ``joined``, ``left`` and ``topics`` (lists of structs of `TOPIC_FIELDS`, which may be null where ``pile_up`` is not above 0)."""
     if not rows.num_rows:
         return []
     seen = _Rows(rows.combine_chunks())
@@ -385,16 +357,6 @@ def _topics(seen: _Rows, is_unfair: Flags) -> dict[int, list[TopicRecord]]:
             "lag_max": row["lag_max"],
         }
         found.setdefault(row["number"], []).append(record)
-    return found
-
-
-def _differs(rows: pa.Table, names: Sequence[str]) -> Flags:
-    """Whether a row has another of these values than the one before it; the first row has."""
-    found = np.ones(rows.num_rows, dtype=np.bool_)
-    found[1:] = False
-    for name in names:
-        column = rows[name].combine_chunks()
-        found[1:] |= pc.not_equal(column[1:], column[:-1]).to_numpy(zero_copy_only=False)
     return found
 
 

@@ -20,7 +20,8 @@ from pyspark.sql import SparkSession
 
 from compare import history
 from compare.cli import cli
-from compare.figures.histories import HistoryRecord, Unfair, records_of, timed
+from compare.figures.histories import HistoryRecord, Unfair, records_of
+from compare.figures.standing import timed
 from compare.history import Selection, counted, document, selected
 from compare.showing.history import write_report
 from compare.snapshots import compact, snapshot_files, snapshot_schema, write_snapshot_file
