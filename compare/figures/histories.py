@@ -164,7 +164,7 @@ class _Rows:
 def records_of(rows: pa.Table, unfair: Unfair) -> list[HistoryRecord]:
     """A record for each group, in the order of ``rows``: its snapshots, those of one group together and in order of
     time, with the columns `KEYS`, ``ms`` (since 1970), ``stands`` (`standing.timed`), `COUNTED`, `MEASURED`,
-    ``joined``, ``left`` and ``topics`` (lists of structs of `TOPIC_FIELDS`, which may be null where ``pile_up`` is not above 0)."""
+    ``joined``, ``left`` and ``topics`` (lists of structs of `TOPIC_FIELDS`, null at will where ``pile_up`` is 0)."""
     if not rows.num_rows:
         return []
     seen = _Rows(rows.combine_chunks())
