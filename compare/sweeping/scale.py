@@ -175,9 +175,11 @@ def _figures(
         }
     half, end = int(length // 2000), int(length // 1000)
     rest, asked = _together(totals[half:end]), _together(by_second[NAME_SERVER][half:end])
-    seconds = end - half
-    of_rest = (rest.requests, rest.bytes, asked.requests, asked.bytes)
-    found |= {f"rest_{name}": value / seconds for name, value in zip(AT_REST, of_rest, strict=True)}
+    of_rest = (rest.requests, rest.bytes, asked.requests or None, asked.bytes or None)
+    found |= {
+        f"rest_{name}": None if value is None else value / (end - half)
+        for name, value in zip(AT_REST, of_rest, strict=True)
+    }
     return {**found, LARGEST: largest}
 
 

@@ -5,6 +5,7 @@
 
 import asyncio
 import sys
+import time
 from collections.abc import Iterator
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -16,7 +17,16 @@ from tabulate import tabulate
 from kafka_coordinator import group_sizes
 from tests.slow import real_kafka
 from tests.slow.java import UnavailableError
-from tests.slow.scale_members import CONSUMER_HEARTBEAT, HEARTBEAT, ClassicMember, ConsumerMember, Kind, Run, Story
+from tests.slow.scale_members import (
+    CONSUMER_HEARTBEAT,
+    HEARTBEAT,
+    ClassicMember,
+    ConsumerMember,
+    Kind,
+    Run,
+    Story,
+    Tally,
+)
 
 pytestmark = pytest.mark.slow
 
@@ -35,6 +45,8 @@ _OTHER_RECORDS_BYTES = 600
 def kafka(tmp_path_factory: pytest.TempPathFactory) -> Iterator[real_kafka.RealKafka]:
     try:
         with real_kafka.running(tmp_path_factory.mktemp("kafka"), _SETTINGS, version="4.4.0") as running:
+            # A first question about a group makes the offsets topic.
+            asyncio.run(ClassicMember("m0", "first", "none", 0, Tally()).open(running.plaintext))
             yield running
     except UnavailableError as why:
         pytest.skip(str(why))
@@ -53,6 +65,7 @@ def limit_offsets_topic(kafka: real_kafka.RealKafka, bytes: int) -> None:
     topic = admin.ConfigResource(admin.ConfigResource.Type.TOPIC, "__consumer_offsets", incremental_configs=[entry])
     client = admin.AdminClient({"bootstrap.servers": kafka.plaintext})
     client.incremental_alter_configs([topic])[topic].result(60)
+    time.sleep(2)  # until the broker has it from the controller
 
 
 def ran(kafka: real_kafka.RealKafka, kind: Kind, members: int) -> dict[str, Story]:
