@@ -56,13 +56,6 @@ def _client_lists() -> tuple[int, int]:
     return one, two
 
 
-def change_bytes(members: int) -> int:
-    """What one broker sends after one client of a RocketMQ group has come or gone: all are told, and all ask for the
-    list."""
-    told = rocketmq.NotifyConsumerIdsChanged(1, GROUP)
-    return members * (rocketmq.SIZES[type(told)](told, "", "") + client_list_bytes(members))
-
-
 _OFFSETS_TOPIC = "max.message.bytes of __consumer_offsets (message.max.bytes)"
 _BATCH = 1_048_588
 _JARS = "kafka-coordinator-common and kafka-group-coordinator 4.4.0; a broker of 4.4.0 (tests/slow/test_scale.py)"
