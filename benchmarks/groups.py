@@ -4,9 +4,10 @@ Peer: the bounds that follow from the engine's events (`benchmarks.engine`); eac
 A third member joins a stable two: every request, timer and check. Kafka's large group forms from nothing and
 survives losing a hundredth of its members (cooperative-sticky, two minutes); RocketMQ's, each client on fifty
 topics of four brokers, lives through an hour with ten joins and leaves. Budgets: 2,000 rebalances a CPU second (500
-traced), 10,000 members in 10 CPU s and 2,000 MB; 500 joins a CPU second, 1,000 clients in 60 CPU s.
+traced), 10,000 members in 10 CPU s and 2,000 MB; 100,000 of the consumer protocol, until they are at rest, in 120
+CPU s and 4,096 MB; 500 joins a CPU second, 1,000 clients in 60 CPU s.
 
-python -m benchmarks.groups [--members N | --clients N]    with N: only this group, as JSON
+python -m benchmarks.groups [--members N | --consumer-members N | --clients N]    with N: only this group, as JSON
 """
 
 import json
@@ -73,6 +74,7 @@ def each_alone(option: str, sizes: Iterable[int]) -> list[list[float]]:
 
 
 MEMBERS = (100, 1_000, 10_000)
+CONSUMER_MEMBERS = (10_000, 100_000)
 ROUNDS = 5
 KAFKA_JOINS = 200
 
@@ -148,6 +150,23 @@ def large_kafka_group(members: int) -> dict[str, float]:
     return cost
 
 
+def consumer_protocol_group(members: int) -> dict[str, float]:
+    """All join at once, and the group is at rest after 12 seconds."""
+    start = time.process_time()
+    scenario = Scenario(
+        name="a large group",
+        topics={"t": TopicPart(queues={"broker-a": members})},
+        groups={"g": GroupPart(members={f"c{n}": MemberPart(subscribe=("t",)) for n in range(members)})},
+        run={"for": 12_000.0},
+    )
+    observer = Last()
+    variant = Run.of(scenario, SystemPart(system="kafka:uniform"), KafkaCluster, observer=observer).run()
+    cost = spent(start, variant)
+    assert set(observer.owned.values()) == {1}, "everybody owns a partition"
+    assert len(observer.owned) == members
+    return cost
+
+
 def kafka() -> None:
     """Print the tables."""
     rows = [
@@ -160,6 +179,10 @@ def kafka() -> None:
     found = each_alone("--members", MEMBERS)
     print("\nA group forms from nothing, loses 1 % of its members, cooperative-sticky, two minutes")
     print("(10,000 members: must be below 10 CPU seconds and 2,000 MB):")
+    print(tabulate(found, ["members", *COLUMNS], floatfmt=("", ".2f", ",.0f", "", ""), intfmt=","))
+    found = each_alone("--consumer-members", CONSUMER_MEMBERS)
+    print("\nA group of the consumer protocol forms from nothing, twelve seconds")
+    print("(100,000 members: must be below 120 CPU seconds and 4,096 MB):")
     print(tabulate(found, ["members", *COLUMNS], floatfmt=("", ".2f", ",.0f", "", ""), intfmt=","))
 
 
@@ -261,9 +284,13 @@ def rocketmq() -> None:
 
 @click.command()
 @click.option("--members", type=int, help="Only this group of Kafka's, as JSON.")
+@click.option("--consumer-members", type=int, help="Only this group of the consumer protocol, as JSON.")
 @click.option("--clients", type=int, help="Only this group of RocketMQ's, as JSON.")
-def main(members: int | None, clients: int | None) -> None:
+def main(members: int | None, consumer_members: int | None, clients: int | None) -> None:
     """Print the tables."""
+    if consumer_members is not None:
+        print(json.dumps(consumer_protocol_group(consumer_members)))
+        return
     if members is not None:
         print(json.dumps(large_kafka_group(members)))
     elif clients is not None:

@@ -9,7 +9,7 @@ import pytest
 ROOT = Path(__file__).parents[1]
 DOCS = ROOT / "docs"
 CHINESE = sorted((DOCS / "zh").glob("*.md"))
-PAGES = ("index.md", "notebooks.md", "quick-start.md", "side-by-side.md", "start.md")
+PAGES = ("index.md", "notebooks.md", "quick-start.md", "scale.md", "side-by-side.md", "start.md")
 
 CODE = re.compile(r"^```.*?^```", re.MULTILINE | re.DOTALL)
 BAR = re.compile(r"(?<!\\)[|]")

@@ -8,6 +8,7 @@
 | docs/notebooks.md, docs/zh/notebooks.md | the notebooks' titles and first words |
 | blocks of output in other pages of docs | the engine, as `tools.lessons` asks it; a comment before each names it |
 | docs/atlas.md, docs/atlas/*.svg | the atlas's data, as `tools.atlas` made it |
+| tables in docs/scale.md and docs/zh/scale.md, docs/scale/*.svg | kept rows and limits, as `tools.scale` shows them |
 | examples/scenarios/expected/NAME.md | what `equipoise compare --format markdown` prints of each scenario |
 | numbers in the other pages of docs | the runs of the scenarios |
 | the example of an audit in README.md | what `equipoise audit` prints of examples/captures |
@@ -42,7 +43,7 @@ from compare.running.systems import known_strategies, read, variant_names
 from compare.running.variants import variants_of
 from compare.showing.comparison.tables import print_comparison
 from protocols.scenario.model import Scenario
-from tools import four_events, invisible, record_life
+from tools import four_events, invisible, record_life, scale
 from tools.atlas import page as atlas_page
 from tools.atlas import tables
 from tools.lessons import with_made
@@ -110,6 +111,8 @@ def pages() -> Iterator[tuple[Path, str]]:
     yield from made.items()
     for name, drawing in atlas_page.drawings(tables.allocations(), tables.events()):
         yield DOCS / "atlas" / f"{name}.svg", f"{drawing.svg}\n"
+    for name in scale.PICTURES:
+        yield DOCS / "scale" / f"{name}.svg", f"{scale.picture(name).svg}\n"
     yield DOCS / "lessons" / "hash-ring.svg", f"{ring().svg}\n"
     yield ROOT / invisible.PICTURE, invisible.picture()
     yield ROOT / PICTURE, join_picture(ROOT)
@@ -118,7 +121,7 @@ def pages() -> Iterator[tuple[Path, str]]:
         yield DOCS / "side-by-side" / f"{name}.svg", four_events.picture(shown)
     for path in sorted(DOCS.rglob("*.md")):
         if path not in made:
-            yield path, with_made(with_numbers(path.read_text(encoding="utf-8")))
+            yield path, scale.with_tables(with_made(with_numbers(path.read_text(encoding="utf-8"))))
     readme = ROOT / "README.md"
     yield readme, with_evidence(with_example(readme.read_text(encoding="utf-8"), ROOT), ROOT)
     developers = ROOT / "DEVELOPERS.md"

@@ -16,6 +16,7 @@ from compare.showing.pictures.heat import HeatMap, Scale, heat_maps
 from compare.sweeping.document import Summary, SweepDocument
 from compare.sweeping.folder import Finished
 from compare.sweeping.grid import Sweep
+from compare.sweeping.scale import LARGEST, STORIES
 
 MOST_ROWS = 1000
 """Records in the table; the rest is counted."""
@@ -65,6 +66,7 @@ def _of_three(name: str, digits: int = 1) -> Cell:
 
 
 NAMES = ("variant", "subscription", "event")
+"""Columns that say of what a record of the summary is, for those kinds that are no `scale`."""
 _ALLOCATIONS: tuple[tuple[str, Cell], ...] = (
     ("groups", lambda record: number(record["cells"])),
     ("fairest", _percent("fairest_share")),
@@ -86,8 +88,32 @@ _SIMULATIONS: tuple[tuple[str, Cell], ...] = (
 )
 
 
+def _whole(name: str) -> Cell:
+    return lambda record: "-" if record[name] is None else number(record[name], 0)
+
+
+def _seconds(name: str) -> Cell:
+    return lambda record: "-" if record[name] is None else number(record[name], 1)
+
+
+_SCALE: tuple[tuple[str, Cell], ...] = (
+    *((f"{story}: settled, s", _seconds(f"{story}_settle_s")) for story in STORIES),
+    *((f"{story}: bytes/s", _whole(f"{story}_most_bytes_per_s")) for story in STORIES),
+    ("at rest: requests/s", _whole("rest_requests_per_s")),
+    ("bytes/s", _whole("rest_bytes_per_s")),
+    ("largest answer", _whole(LARGEST)),
+)
+
+
+def names_of(found: SweepDocument) -> Sequence[str]:
+    """The columns that say of what a record is."""
+    return ("variant", "members", "seed") if found["kind"] == "scale" else NAMES
+
+
 def columns_of(found: SweepDocument) -> Sequence[tuple[str, Cell]]:
     """Headings and cells of the summary's figures."""
+    if found["kind"] == "scale":
+        return _SCALE
     return _ALLOCATIONS if found["kind"] == "allocations" else _SIMULATIONS
 
 
@@ -98,13 +124,13 @@ def latencies(found: SweepDocument) -> bool:
 
 def cells(found: SweepDocument, record: Summary) -> list[str]:
     """A row of the table."""
-    named = [str(record[name]) for name in NAMES]
+    named = [str(record[name]) for name in names_of(found)]
     return [*named, *([_latency(record)] if latencies(found) else []), *(cell(record) for _, cell in columns_of(found))]
 
 
 def headings(found: SweepDocument) -> list[tuple[str, str]]:
     """Headings of the table, and on which side they stand."""
-    names = (*NAMES, "latency") if latencies(found) else NAMES
+    names = (*names_of(found), *(("latency",) if latencies(found) else ()))
     return [*((name, "left") for name in names), *((heading, "right") for heading, _ in columns_of(found))]
 
 

@@ -22,6 +22,7 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from compare.figures.metrics import COLUMNS
+from compare.sweeping import scale
 from compare.sweeping.folder import Finished, Part
 from compare.sweeping.grid import OPTIMUM, Sweep
 
@@ -90,7 +91,9 @@ def by_size(sweep: Sweep, finished: Finished) -> list[Summary]:
 
 
 def columns_of(kind: str) -> tuple[str, ...]:
-    """The columns of numbers of a summary of this kind (``allocations`` or ``simulations``)."""
+    """The columns of numbers of a summary of this kind."""
+    if kind == "scale":
+        return scale.FIGURES
     if kind == "allocations":
         shares = [*_SHARES]
         return ("cells", *shares[:2], "max_over_best_p95", "max_over_best_max", *shares[2:])
@@ -98,7 +101,13 @@ def columns_of(kind: str) -> tuple[str, ...]:
 
 
 def _summary(sweep: Sweep, finished: Finished, sizes: Sequence[str] = ()) -> Iterator[Summary]:
-    """A record per variant, subscription shape, event and latency, or these columns of the grid."""
+    """A record per variant, subscription shape, event and latency, or these columns of the grid; of `scale` per row."""
+    if sweep.kind == "scale":
+        columns = ["members", *LATENCY, "seed", *scale.FIGURES]
+        for part in finished.parts:
+            rows = _read(sweep, finished, part, columns).to_pylist()
+            yield from ({VARIANT: sweep.labels[part.variant], **row} for row in rows)
+        return
     is_of_runs = sweep.kind == "simulations"
     keys = (SUBSCRIPTION, EVENT, *(LATENCY if is_of_runs else sizes))
     added, ranked = (["settled"], SPREAD) if is_of_runs else (_ADDED, [_RATIO])

@@ -30,7 +30,7 @@ ROW_GROUP = 100_000
 """Rows of a file that are packed together."""
 
 
-MOST_SIZE: Mapping[Kind, int] = {"allocations": 4_000_000, "simulations": 1_000}
+MOST_SIZE: Mapping[Kind, int] = {"allocations": 4_000_000, "simulations": 1_000, "scale": 1}
 """The size of a part, at most: some seconds of work, enough for what Spark does around it not to count."""
 
 LEAST_SIZE = 40

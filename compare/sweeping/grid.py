@@ -12,12 +12,12 @@ from typing import Literal, NamedTuple, TypeAlias
 
 from protocols.scenario.model import SystemPart
 
-Kind: TypeAlias = Literal["allocations", "simulations"]
+Kind: TypeAlias = Literal["allocations", "simulations", "scale"]
 
 OPTIMUM = "optimum"
 """The variant of `allocations` that is no strategy: the fairest allocation, and the fewest moves to the next."""
 
-MOST_MEMBERS = 5_000
+MOST_MEMBERS: Mapping[Kind, int] = {"allocations": 5_000, "simulations": 5_000, "scale": 100_000}
 MOST_QUEUES = 500_000
 """Queues of all topics together."""
 

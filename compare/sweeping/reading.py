@@ -28,7 +28,11 @@ _OF_BOTH = ("name", "about", "kind", "members", "topics", "queues", "brokers", "
 _FIELDS: Mapping[Kind, tuple[str, ...]] = {
     "allocations": (*_OF_BOTH, "loads"),
     "simulations": (*_OF_BOTH, "latencies", "seeds", "produce", "handle", "for", "at", "versions"),
+    "scale": ("name", "about", "kind", "members", "systems", "latencies", "seeds", "for", "versions"),
 }
+
+_FOR: Mapping[Kind, str] = {"scale": "8min"}
+"""How long a run lasts where nothing is said, if not ten minutes."""
 
 
 class ReadSweep(NamedTuple):
@@ -59,7 +63,7 @@ def _sweep(given: object) -> tuple[Sweep, tuple[Place, ...]]:
     kind = _kind(fields.get("kind"))
     known(fields, _FIELDS[kind], ())
     for name in ("name", "kind", "members", "topics", "queues"):
-        if name not in fields:
+        if name not in fields and name in _FIELDS[kind]:
             raise PartError((name,), "is missing")
     if not isinstance(fields["name"], str) or not fields["name"]:
         raise PartError(("name",), f"{short(fields['name'])} is no name, expected a few words")
@@ -68,9 +72,9 @@ def _sweep(given: object) -> tuple[Sweep, tuple[Place, ...]]:
         name=fields["name"],
         about=str(fields.get("about", "")),
         kind=kind,
-        members=_numbers(fields["members"], 1, MOST_MEMBERS, ("members",)),
-        topics=_numbers(fields["topics"], 1, MOST_QUEUES, ("topics",)),
-        queues=_numbers(fields["queues"], 1, MOST_QUEUES, ("queues",)),
+        members=_numbers(fields["members"], 1, MOST_MEMBERS[kind], ("members",)),
+        topics=_numbers(fields.get("topics", 1), 1, MOST_QUEUES, ("topics",)),
+        queues=_numbers(fields.get("queues", 1), 1, MOST_QUEUES, ("queues",)),
         brokers=_numbers(fields.get("brokers", 1), 1, 1000, ("brokers",)),
         subscriptions=_names(fields.get("subscriptions", "equal"), SHAPES, ("subscriptions",)),
         events=_events(fields.get("events", "none"), kind),
@@ -83,9 +87,9 @@ def _sweep(given: object) -> tuple[Sweep, tuple[Place, ...]]:
         seeds=_numbers(fields.get("seeds", 0), 0, 2**31, ("seeds",)),
         produce=_checked(fields.get("produce", 0), per_second, ("produce",)),
         handle=_checked(fields.get("handle", 0), milliseconds, ("handle",)),
-        run_for=_checked(fields.get("for", "10min"), milliseconds, ("for",)),
+        run_for=_checked(fields.get("for", _FOR.get(kind, "10min")), milliseconds, ("for",)),
         event_at=_checked(fields.get("at", "60s"), milliseconds, ("at",)),
-        versions=_versions(fields.get("versions", {})) if kind == "simulations" else {},
+        versions=_versions(fields.get("versions", {})) if kind != "allocations" else {},
     )
     _check_sizes(sweep)
     return sweep, paths
@@ -113,7 +117,7 @@ def _check_sizes(sweep: Sweep) -> None:
 def _kind(given: object) -> Kind:
     if given not in _FIELDS:
         what = "is missing" if given is None else f"{short(given)} is unknown"
-        raise PartError(("kind",), f"{what}, expected allocations or simulations")
+        raise PartError(("kind",), f"{what}, expected allocations, simulations or scale")
     return cast(Kind, given)
 
 
@@ -227,6 +231,8 @@ def _variants(given: object, kind: Kind, path: Place) -> list[SystemPart]:
             problem = f"{part.system} is only in simulations, expected a strategy of kafka or rocketmq"
         if not problem and kind == "allocations" and "+" in part.system:
             problem = f"{part.system}: that members are static shows in simulations only"
+        if not problem and kind == "scale" and not SYSTEMS[split_system(part.system)[0]].traffic()[0]:
+            problem = f"{part.system}: the sizes of its frames are not known"
         if problem:
             raise PartError(path, problem)
     return parts

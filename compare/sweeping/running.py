@@ -19,7 +19,7 @@ import pyarrow as pa
 
 from compare.figures.metrics import COLUMNS
 from compare.process_pool import process_pool, worked
-from compare.sweeping import simulations
+from compare.sweeping import scale, simulations
 from compare.sweeping.allocations import Answers, columns_of
 from compare.sweeping.folder import Finished, Part, write_part
 from compare.sweeping.grid import Cell, Sweep
@@ -129,6 +129,8 @@ def try_variants(given: ReadSweep) -> None:
             try:
                 if sweep.kind == "allocations":
                     Answers(part).of(cell)
+                elif sweep.kind == "scale":
+                    scale.try_scale(sweep, cell, part)
                 else:
                     try_run(sweep, cell, part)
             except UserError as error:
@@ -168,6 +170,9 @@ _LOADS = pa.field("loads", pa.list_(pa.int32()))
 
 def schema_of(sweep: Sweep) -> pa.Schema:
     """The columns of the rows; the variant is in the folder's name."""
+    if sweep.kind == "scale":
+        figures = [pa.field(name, pa.float64()) for name in scale.FIGURES]
+        return pa.schema([*_AXES, *_OF_A_RUN, *figures])
     figures = [
         pa.field(metric.column, pa.int64() if metric.is_whole else pa.float64()) for metric in COLUMNS[sweep.kind]
     ]
@@ -182,9 +187,10 @@ def table_of(sweep: Sweep, part: Part) -> pa.Table:
     cells = list(part.cells(sweep))
     axes = zip(*map(_axes_of, cells), strict=True) if cells else [()] * len((*_AXES, *_OF_A_RUN))
     columns: dict[str, Sequence[object]] = dict(zip((field.name for field in (*_AXES, *_OF_A_RUN)), axes, strict=True))
-    if sweep.kind == "simulations":
-        rows = [run_row(sweep, cell, variant) for cell in cells]
-        columns |= {name: [row[name] for row in rows] for name in simulations.FIGURES}
+    if sweep.kind != "allocations":
+        run, figures = (scale.scale_row, scale.FIGURES) if sweep.kind == "scale" else (run_row, simulations.FIGURES)
+        rows = [run(sweep, cell, variant) for cell in cells]
+        columns |= {name: [row[name] for row in rows] for name in figures}
     else:
         answers = list(map(Answers(variant).of, cells))
         columns |= columns_of(answers)

@@ -17,12 +17,10 @@ from compare.running.systems import scenario, system_of
 from compare.running.variants import Variant, jittered, with_equal_threads
 from compare.sweeping.allocations import ROCKETMQ, broker_names, group_of, queues_per_broker, room, settings_of
 from compare.sweeping.grid import Cell, Sweep
-from compare.sweeping.stories import OF_SIMULATIONS, member_name, subscription, topic_name
+from compare.sweeping.stories import GROUP, OF_SIMULATIONS, member_name, subscription, topic_name
 from protocols.scenario.model import STATIC, Scenario, SystemPart, split_system
 from rocketmq_selfbalance.catalogue import SETTING as QUEUE_LIST
 from rocketmq_selfbalance.catalogue import ByConfig
-
-GROUP = "group"
 
 FIGURES = tuple(metric.column for metric in COLUMNS["simulations"])
 

@@ -3,6 +3,9 @@ to a group, as changes of it and as events of a scenario."""
 
 from collections.abc import Callable, Mapping
 
+GROUP = "group"
+"""The name of the group."""
+
 Reads = Callable[[int, int, int, int], bool]
 """(member, topic, members, topics): whether the member reads the topic. Members are numbered 0 to M - 1, topics 0 to
 T - 1. Whoever joins later subscribes as the last member does."""

@@ -164,10 +164,12 @@ def _condition(text: str, kind: str) -> NumberCondition:
 
 def _met(found: "SweepDocument", text: str, condition: NumberCondition) -> list[str]:
     """One line for every record that meets the condition."""
+    from compare.showing.sweep import names_of
+
     lines = []
     for record in found["summary"]:
         value = record[condition.column]
         if condition.holds(value):
-            where = f"{record['variant']}, {record['subscription']}, {record['event']}"
+            where = ", ".join(str(record[name]) for name in names_of(found))
             lines.append(f"{where}: {condition.column} is {number(value)} ({text})")
     return lines

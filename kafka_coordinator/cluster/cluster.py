@@ -298,9 +298,10 @@ class KafkaCluster:
         self._load_changed()
 
     def _load_changed(self) -> None:
-        self.brokers.new_load(self.topics.load)
+        load = self.topics.load
+        self.brokers.new_load(load)
         for node in self.topology.members:
-            self.command(node, NewLoad(self.topics.load))
+            self.command(node, NewLoad(load))
 
     def _written_otherwise(self) -> None:
         before, self._waiting = self._waiting, dict(self._outages.waiting)

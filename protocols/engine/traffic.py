@@ -44,12 +44,16 @@ class Traffic:
         """Server to the seconds from which on its evenly spread load is another, and by how much."""
         self._latest: dict[tuple[type[Message], str], deque[int]] = {}
         """Type of message and client to the bytes of the latest ones: of routes, each is about another topic."""
+        self.largest: dict[type[Message], int] = {}
+        """Type of answer to the bytes of its largest one."""
 
     def sent(self, now: Time, sender: str, to: str, message: Message) -> None:
         """A message whose type has a size was sent at this time (milliseconds)."""
         asked = type(message) in self._requests
         server, client = (to, sender) if asked else (sender, to)
         size = self.sizes[type(message)](message, client, server)
+        if not asked and size > self.largest.get(type(message), 0):
+            self.largest[type(message)] = size
         of_kind = type(message), client
         if of_kind not in self._latest:
             self._latest[of_kind] = deque(maxlen=MOST_KEPT)

@@ -108,6 +108,7 @@ if TYPE_CHECKING:
     )
     from rocketmq_selfbalance.messages.membership import (
         ConsumerData,
+        ConsumerList,
         GetConsumerListByGroup,
         HeartBeat,
         NotifyConsumerIdsChanged,

@@ -12,6 +12,7 @@ from kafka_coordinator.consumer import callbacks, commits, leaving, lookup, meta
 from kafka_coordinator.consumer.kip848 import heartbeats, membership, reconciliation
 from kafka_coordinator.consumer.kip848.states import FATAL, IN_GROUP, PREPARE_LEAVING, STALE, UNSUBSCRIBED
 from kafka_coordinator.consumer.state import ConsumerState, protocol_member
+from kafka_coordinator.consumer.state.membership import ConsumerProtocolMember
 from kafka_coordinator.coordinator.share_groups.messages import ShareGroupHeartbeatAnswer
 from kafka_coordinator.messages import ConsumerGroupHeartbeatAnswer
 from protocols.engine.nodes import Outbox, Time
@@ -20,32 +21,33 @@ from protocols.facts import Noted
 
 def has_work(c: ConsumerState) -> bool:
     """Whether poll() would do anything now but return records."""
+    m = protocol_member(c)
     return (
-        _is_to_join(c)
-        or protocol_member(c).releases
+        _is_to_join(c, m)
+        or m.releases
         or reconciliation.has_step(c)
         or reconciliation.is_to_begin(c)
         or c.commits.auto_due
         or c.metadata.has_news
-        or _is_to_ask_for_offsets(c)
-        or (_needs_coordinator(c) and not c.lookup.in_progress)
+        or _is_to_ask_for_offsets(c, m)
+        or (c.lookup.coordinator is None and _wants_coordinator(c, m) and not c.lookup.in_progress)
         or c.user.fatal != ""
     )
 
 
-def _is_to_ask_for_offsets(c: ConsumerState) -> bool:
-    subscription, waits = c.subscription, protocol_member(c).at_records
+def _is_to_ask_for_offsets(c: ConsumerState, m: ConsumerProtocolMember) -> bool:
+    subscription = c.subscription
     missing = subscription.unpositioned != () and not subscription.awaits_offsets
-    return missing and not waits and c.lookup.coordinator is not None
+    return missing and not m.at_records and c.lookup.coordinator is not None
 
 
-def _needs_coordinator(c: ConsumerState) -> bool:
-    wanted = c.membership.state not in (UNSUBSCRIBED, FATAL) or protocol_member(c).wants_to_join
-    return c.lookup.coordinator is None and (wanted or c.subscription.assigned_by_user != ())
+def _wants_coordinator(c: ConsumerState, m: ConsumerProtocolMember) -> bool:
+    wanted = c.membership.state not in (UNSUBSCRIBED, FATAL) or m.wants_to_join
+    return wanted or c.subscription.assigned_by_user != ()
 
 
-def _is_to_join(c: ConsumerState) -> bool:
-    m, state = protocol_member(c), c.membership.state
+def _is_to_join(c: ConsumerState, m: ConsumerProtocolMember) -> bool:
+    state = c.membership.state
     if state == STALE:
         return not m.releases
     # A pattern that the client resolves needs to know the topics that there are.
@@ -56,7 +58,8 @@ def _is_to_join(c: ConsumerState) -> bool:
 def poll(c: ConsumerState, now: Time, out: Outbox) -> bool:
     """The user's loop is in poll(): everything it does beside returning records, in order. Whether it should look again
     at once."""
-    if protocol_member(c).releases:
+    m = protocol_member(c)
+    if m.releases:
         membership.release(c, now, out)
         return True
     if c.user.fatal:
@@ -65,9 +68,9 @@ def poll(c: ConsumerState, now: Time, out: Outbox) -> bool:
         return False
     if c.metadata.has_news:
         metadata.look(c)
-    if _is_to_join(c):
+    if _is_to_join(c, m):
         membership.join(c, now, out)
-    if _needs_coordinator(c):
+    if c.lookup.coordinator is None and _wants_coordinator(c, m):
         lookup.look_up(c, now, out)
     if reconciliation.is_to_begin(c):
         reconciliation.begin(c, now, out)
@@ -76,7 +79,7 @@ def poll(c: ConsumerState, now: Time, out: Outbox) -> bool:
         return True
     if c.commits.auto_due:
         commits.auto_commit(c, now, out)
-    if _is_to_ask_for_offsets(c):
+    if _is_to_ask_for_offsets(c, m):
         positions.fetch(c, now, out)
     return False
 

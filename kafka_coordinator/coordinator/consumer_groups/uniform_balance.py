@@ -117,6 +117,8 @@ def member_order(members: Iterable[str], most: int, newcomer: str | None) -> lis
 
 def preferred(counts: Counts[str]) -> str | None:
     """The name with the highest count, among equals the first in the coordinator's own map; None: there is none."""
+    if len(counts) < 2:  # as nearly always, and asked for at every heartbeat that changes anything
+        return next(iter(counts), None)
     return max(timeline_order(list(counts), len(counts)), key=counts.__getitem__, default=None)
 
 
@@ -124,6 +126,8 @@ def voted(counts: Counts[str], of_caller: str | None) -> str | None:
     """The same where a target is computed. There the counts are copied to a HashMap, and the vote of the member whose
     request it is (``of_caller``) is taken out and put in again: if nobody else has given it, it comes first in its bin.
     """
+    if len(counts) < 2:
+        return next(iter(counts), None)
     alone = of_caller is not None and counts.get(of_caller) == 1
     others = [name for name in timeline_order(list(counts), len(counts)) if not (alone and name == of_caller)]
     put = [of_caller, *others] if alone and of_caller is not None else others

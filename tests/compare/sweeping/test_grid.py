@@ -57,7 +57,7 @@ def test_a_bad_grid_is_one_line_with_its_place(subtests: pytest.Subtests) -> Non
         ("kafka:range", "kafka:rang", 8, "unknown strategy 'rang' of kafka, did you mean range?"),
         ("kafka:range", "kafka-zookeeper:range", 8, "is only in simulations"),
         ("kafka:range", "kafka:share", 8, "kafka:share is only in simulations"),
-        ("kind: allocations", "kind: both", 2, "kind: 'both' is unknown, expected allocations or simulations"),
+        ("kind: allocations", "kind: both", 2, "kind: 'both' is unknown, expected allocations, simulations or scale"),
         ("name: a few groups\n", "", 1, "name: is missing"),
         ("members: [1..3, 8]", "members: [1..3, 8", 4, "expected YAML"),
     ]:

@@ -1,0 +1,329 @@
+"""Minimal members of a group in one process: a connection each, on the codec of the project, as many as are asked for.
+
+They do what a group needs of its members and nothing else: join, send heartbeats, own what they are told to, leave.
+They neither fetch records nor commit, so what a broker is asked is the group's protocol alone.
+"""
+
+import asyncio
+import time
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import timedelta
+from io import BytesIO
+from struct import pack, unpack
+from typing import Any
+from uuid import UUID, uuid5
+
+from kio.index import load_request_schema
+from kio.schema.errors import ErrorCode
+from kio.serial import entity_reader, entity_writer
+
+from kafka_coordinator import assign, messages
+from kafka_coordinator.wire import entities
+from kafka_coordinator.wire.opaque import bytes_of
+from protocols import Group
+
+CONSUMER_HEARTBEAT, JOIN, HEARTBEAT, LEAVE, SYNC, FIND = 68, 11, 12, 13, 14, 10
+VERSIONS: Mapping[int, int] = {FIND: 4, CONSUMER_HEARTBEAT: 1, JOIN: 9, HEARTBEAT: 4, LEAVE: 5, SYNC: 5}
+_REBALANCE_MS, _SESSION_MS, _HEARTBEAT_S = 300_000, 45_000, 3.0
+_NO_TIME = timedelta(0)
+
+
+@dataclass
+class Tally:
+    """What all members together have seen."""
+
+    requests: Counter[int] = field(default_factory=Counter)
+    """API key to how many were sent."""
+    bytes: int = 0
+    """Of frames in both directions."""
+    largest: int = 0
+    """Bytes of the largest answer."""
+    changed: float = 0.0
+    """When a member owned something else the last time, in seconds of the monotonic clock."""
+    joined: list[float] = field(default_factory=list)
+    """When each member had its first answer of the group."""
+    errors: Counter[str] = field(default_factory=Counter)
+
+    def clear(self) -> None:
+        """Begin to count anew."""
+        self.requests.clear()
+        self.errors.clear()
+        self.bytes = 0
+
+
+@dataclass
+class Member:
+    """One member: `open` connects, `run` joins and lives until it is told to leave."""
+
+    name: str
+    group: str
+    topic: str
+    partitions: int
+    tally: Tally
+    leaving: asyncio.Event = field(default_factory=asyncio.Event)
+    owned: tuple[int, ...] = ()
+    generations: int = 0
+    """How many it has joined; of the classic protocol alone."""
+    _correlation: int = 0
+
+    async def open(self, address: str) -> None:
+        """Connect, and wait until the group has a coordinator."""
+        host, port = address.rsplit(":", 1)
+        self._reader, self._writer = await asyncio.open_connection(host, int(port))
+        while (await self.ask(FIND, key_type=0, coordinator_keys=(self.group,))).coordinators[0].error_code:
+            await self.rest(0.5)
+
+    async def ask(self, key: int, **values: Any) -> Any:
+        """The answer to a request of this API."""
+        kind: Any = load_request_schema(key, VERSIONS[key])
+        header = kind.__header_schema__
+        self._correlation += 1
+        frame = BytesIO()
+        head = entities.make(
+            header,
+            request_api_key=key,
+            request_api_version=VERSIONS[key],
+            correlation_id=self._correlation,
+            client_id=self.name,
+        )
+        entity_writer(header)(frame, head)
+        entity_writer(kind)(frame, entities.make(kind, **values))
+        self._writer.write(pack(">i", len(frame.getvalue())) + frame.getvalue())
+        size = unpack(">i", await self._reader.readexactly(4))[0]
+        content = await self._reader.readexactly(size)
+        tally = self.tally
+        tally.requests[key] += 1
+        tally.bytes += 8 + size + len(frame.getvalue())
+        tally.largest = max(tally.largest, 4 + size)
+        answer_kind: Any = entities.response(key, VERSIONS[key])
+        _, at = entity_reader(answer_kind.__header_schema__)(content, 0)
+        answer, _ = entity_reader(answer_kind)(content, at)
+        if getattr(answer, "error_code", ErrorCode.none) is not ErrorCode.none:
+            tally.errors[answer.error_code.name] += 1
+        return answer
+
+    def own(self, partitions: tuple[int, ...]) -> None:
+        """From now on it owns these."""
+        if partitions != self.owned:
+            self.owned, self.tally.changed = partitions, time.monotonic()
+
+    async def rest(self, seconds: float) -> None:
+        """Until so many seconds are over, or it is told to leave."""
+        try:
+            await asyncio.wait_for(self.leaving.wait(), seconds)
+        except TimeoutError:
+            return
+
+
+class ConsumerMember(Member):
+    """Of the consumer protocol."""
+
+    async def run(self) -> None:
+        """Join, acknowledge each target at once, and leave."""
+        member_id = str(uuid5(UUID(int=1), f"{self.name} {time.monotonic()}"))
+        epoch, owned, told, topic_id = 0, None, None, UUID(int=0)
+        full: dict[str, Any] = {
+            "rebalance_timeout": timedelta(milliseconds=_REBALANCE_MS),
+            "subscribed_topic_names": (self.topic,),
+        }
+        schema = load_request_schema(CONSUMER_HEARTBEAT, VERSIONS[CONSUMER_HEARTBEAT])
+        of_topics = entities.part(schema, "topic_partitions")  # type: ignore[arg-type]
+        while not self.leaving.is_set():
+            said = None if owned == told and epoch else owned or ()
+            topics = said and (entities.make(of_topics, topic_id=topic_id, partitions=said),)
+            answer = await self.ask(
+                CONSUMER_HEARTBEAT,
+                group_id=self.group,
+                member_id=member_id,
+                member_epoch=epoch,
+                **{"rebalance_timeout": timedelta(milliseconds=-1), **(full if not epoch else {})},
+                topic_partitions=topics if said is not None else None,
+            )
+            if told is None and not epoch:
+                self.tally.joined.append(time.monotonic())
+            told = owned
+            if answer.error_code is not ErrorCode.none:
+                epoch = epoch if answer.error_code is not ErrorCode.fenced_member_epoch else 0
+                await self.rest(1.0)
+                continue
+            epoch = answer.member_epoch
+            if answer.assignment is not None:
+                owned = tuple(each for topic in answer.assignment.topic_partitions for each in topic.partitions)
+                topic_id = next((topic.topic_id for topic in answer.assignment.topic_partitions), topic_id)
+                if owned != self.owned or told is None:
+                    self.own(owned)
+                    continue
+            await self.rest(answer.heartbeat_interval.total_seconds())
+        await self.ask(
+            CONSUMER_HEARTBEAT, group_id=self.group, member_id=member_id, member_epoch=-1, topic_partitions=None
+        )
+        self._writer.close()
+
+
+class ClassicMember(Member):
+    """Of the classic protocol, eager, with the assignor ``range``."""
+
+    async def run(self) -> None:
+        """Join, take what the leader gives, join anew whenever the group rebalances, and leave."""
+        member_id = ""
+        while not self.leaving.is_set():
+            member_id, generation = await self._join(member_id)
+            while not self.leaving.is_set():
+                await self.rest(_HEARTBEAT_S)
+                if self.leaving.is_set():
+                    break
+                beat = {"group_id": self.group, "generation_id": generation, "member_id": member_id}
+                if (await self.ask(HEARTBEAT, **beat)).error_code is not ErrorCode.none:
+                    self.own(())
+                    break
+        identity = entities.part(load_request_schema(LEAVE, VERSIONS[LEAVE]), "members")  # type: ignore[arg-type]
+        leaver = entities.make(identity, member_id=member_id, reason="the consumer is being closed")
+        await self.ask(LEAVE, group_id=self.group, members=(leaver,))
+        self._writer.close()
+
+    async def _join(self, member_id: str) -> tuple[str, int]:
+        subscription = bytes_of(messages.ConsumerMetadata((self.topic,), (), -1, None))
+        protocol = entities.part(load_request_schema(JOIN, VERSIONS[JOIN]), "protocols")  # type: ignore[arg-type]
+        while True:
+            joined = await self.ask(
+                JOIN,
+                group_id=self.group,
+                session_timeout=timedelta(milliseconds=_SESSION_MS),
+                rebalance_timeout=timedelta(milliseconds=_REBALANCE_MS),
+                member_id=member_id,
+                protocol_type="consumer",
+                protocols=(entities.make(protocol, name="range", metadata=subscription),),
+            )
+            member_id = joined.member_id or member_id
+            if joined.error_code is not ErrorCode.none:
+                if joined.error_code is not ErrorCode.member_id_required:
+                    await self.rest(1.0)
+                continue
+            is_leader = joined.leader == member_id
+            shares = self._shares([each.member_id for each in joined.members]) if is_leader else ()
+            if not self.generations:
+                self.tally.joined.append(time.monotonic())
+            self.generations += 1
+            synced = await self.ask(
+                SYNC,
+                group_id=self.group,
+                generation_id=joined.generation_id,
+                member_id=member_id,
+                protocol_type="consumer",
+                protocol_name="range",
+                assignments=shares,
+            )
+            if synced.error_code is ErrorCode.none:
+                self.own(_partitions(synced.assignment))
+                return member_id, joined.generation_id
+            if synced.error_code is not ErrorCode.rebalance_in_progress:
+                await self.rest(1.0)
+
+    def _shares(self, members: list[str]) -> tuple[Any, ...]:
+        group = Group.of(topics={self.topic: self.partitions}, members={each: [self.topic] for each in members})
+        schema = load_request_schema(SYNC, VERSIONS[SYNC])
+        assignment = entities.part(schema, "assignments")  # type: ignore[arg-type]
+        return tuple(
+            entities.make(
+                assignment,
+                member_id=member,
+                assignment=bytes_of(tuple((queue.topic, queue.number) for queue in queues)),
+            )
+            for member, queues in assign("range", group).items()
+        )
+
+
+def _partitions(assignment: bytes) -> tuple[int, ...]:
+    """The partitions of an assignment of one topic (version 2 bytes, topics 4, name 2 and so many, partitions 4)."""
+    if len(assignment) < 12:
+        return ()
+    at = 8 + unpack(">h", assignment[6:8])[0]
+    (count,) = unpack(">i", assignment[at : at + 4])
+    return unpack(f">{count}i", assignment[at + 4 : at + 4 + 4 * count])
+
+
+@dataclass(frozen=True)
+class Story:
+    """What came of one event: seconds from it to the last change of what anybody owns (None: nothing changed), requests
+    by API key, bytes of frames in both directions, the largest answer so far, seconds from the first to the last
+    member's joining (of the start alone), the errors that members were told."""
+
+    settle_s: float | None
+    requests: Mapping[int, int]
+    bytes: int
+    largest: int
+    spread_s: float
+    errors: Mapping[str, int]
+
+
+Kind = type[ConsumerMember] | type[ClassicMember]
+AWAY_S, QUIET_S, REST_S, MOST_S = 5.0, 17.0, 15.0, 120.0
+"""How long deployed members are away; after so long without a change a group is at rest; how long rest is watched; the
+longest that a story may take."""
+
+
+class Run:
+    """A group of so many members of a topic with two partitions for each of them, on a broker that runs."""
+
+    def __init__(self, address: str, kind: Kind, members: int, group: str, topic: str) -> None:
+        self.address, self.tally = address, Tally()
+        self._make = lambda number: kind(f"m{number:04d}", group, topic, 2 * members, self.tally)
+        self.members: list[ConsumerMember | ClassicMember] = [self._make(number) for number in range(members)]
+        self._tasks: list[asyncio.Task[None]] = []
+
+    async def start(self) -> None:
+        """Connect everybody, and let them all join at once."""
+        await self._open(self.members)
+        self.tally.clear()
+        self._run(self.members)
+
+    async def stories(self) -> dict[str, Story]:
+        """Start, rest, a join, a deploy of one tenth."""
+        await self.start()
+        found = {"start": await self._story(time.monotonic())}
+        began = time.monotonic()
+        await asyncio.sleep(REST_S)
+        found["rest"] = self._told(began)
+        (joiner,) = await self._open([self._make(len(self.members))])
+        began = time.monotonic()
+        self._run([joiner])
+        found["join"] = await self._story(began)
+        began, deployed = time.monotonic(), self.members[::10]
+        for member in deployed:
+            member.leaving.set()
+        again = await self._open([self._make(number) for number in range(0, len(self.members), 10)])
+        await asyncio.sleep(max(0.0, began + AWAY_S - time.monotonic()))
+        self._run(again)
+        found["deploy"] = await self._story(began)
+        return found
+
+    async def end(self) -> None:
+        """Everybody stops."""
+        for task in self._tasks:
+            task.cancel()
+        await asyncio.gather(*self._tasks, return_exceptions=True)
+
+    async def _open(self, members: list[Any]) -> list[Any]:
+        for first in range(0, len(members), 50):
+            await asyncio.gather(*(each.open(self.address) for each in members[first : first + 50]))
+        return members
+
+    def _run(self, members: list[Any]) -> None:
+        self._tasks += [asyncio.create_task(each.run()) for each in members]
+
+    async def _story(self, began: float) -> Story:
+        """From the event until the group has been at rest for so long."""
+        while time.monotonic() - max(self.tally.changed, began) < QUIET_S and time.monotonic() - began < MOST_S:
+            await asyncio.sleep(0.2)
+        return self._told(began)
+
+    def _told(self, began: float) -> Story:
+        tally = self.tally
+        changed = tally.changed - began if tally.changed > began else None
+        spread = max(tally.joined) - min(tally.joined) if tally.joined else 0.0
+        found = Story(changed, dict(tally.requests), tally.bytes, tally.largest, spread, dict(tally.errors))
+        tally.clear()
+        tally.joined.clear()
+        return found
