@@ -10,6 +10,7 @@ In Kafka `RequestHeader`, `ResponseHeader` and the generated messages.
 """
 
 from collections.abc import Callable, Iterable, Mapping
+from functools import lru_cache
 from itertools import groupby
 from typing import Any
 
@@ -27,9 +28,10 @@ _UUID = 16
 
 
 def _varint(number: int) -> int:
-    return max(1, -(-number.bit_length() // 7))
+    return 1 if number < 1 << 7 else -(-number.bit_length() // 7)
 
 
+@lru_cache(maxsize=1 << 16)
 def _text(value: str | None) -> int:
     return 1 if value is None else _data(len(value.encode()))
 

@@ -241,7 +241,7 @@ def run_costs(variant: Variant, seeds: Sequence[int]) -> list[RunCost]:
     found = []
     for seed in seeds:
         with no_cycle_search():
-            found.append(_cost(run_variant(at_another_time(variant, seed))))
+            found.append(_cost(run_variant(at_another_time(variant, seed), priced=False)))
     return found
 
 
@@ -260,7 +260,9 @@ def runs_of_steps(subject: Subject, route: Route, timing: Timing, most_queues: i
     """Number of each step (from 1 on) that the group notices to its run with the first seed; without those in which the
     group has more than so many queues."""
     return {
-        number: run_variant(at_another_time(variant_of(subject, route.steps[: number - 1], [step], timing), 0))
+        number: run_variant(
+            at_another_time(variant_of(subject, route.steps[: number - 1], [step], timing), 0), priced=False
+        )
         for number, step in enumerate(route.steps, 1)
         if step.happens
         and sum(step.queues.get(topic, subject.queue_count(topic)) for topic in subject.topics) <= most_queues

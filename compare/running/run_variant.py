@@ -269,11 +269,13 @@ def run_variant(
     *,
     tracing: bool = False,
     full: bool = False,
+    priced: bool = True,
     begins: Callable[[Clock], None] | None = None,
 ) -> RunResult:
     """Run a variant from its first to its last moment. Raises `UserError` for a strategy or setting it lacks.
 
-    ``tracing`` keeps every message and cause; ``full`` passes over no quiet time; ``begins`` is told the run's clock.
+    ``tracing`` keeps every message and cause; ``full`` passes over no quiet time; ``priced`` counts the servers'
+    requests and bytes, a third of the time; ``begins`` is told the run's clock.
     """
     scenario, part = variant.scenario, variant.part
     numbering = system_of(part.system).numbering
@@ -304,7 +306,7 @@ def run_variant(
         learned=learned,
     )
     sizes, requests = system_of(part.system).traffic()
-    traffic = Traffic(sizes, requests, (*scenario.brokers, NAME_SERVER, PROXY)) if sizes else None
+    traffic = Traffic(sizes, requests, (*scenario.brokers, NAME_SERVER, PROXY)) if sizes and priced else None
     run.simulation.traffic = traffic
     if begins is not None:
         begins(lambda: run.simulation.now / run.end)

@@ -39,7 +39,8 @@ class Traffic:
         """``requests``: types that clients send."""
         self.sizes, self._requests = sizes, frozenset(requests)
         self._servers = frozenset(servers)
-        self._of_second: dict[tuple[int, str], Load] = {}
+        self._of_second: defaultdict[tuple[int, str], list[float]] = defaultdict(lambda: [0.0, 0.0])
+        """Second and server to the requests and bytes."""
         self._changes: dict[str, dict[int, Load]] = defaultdict(dict)
         """Server to the seconds from which on its evenly spread load is another, and by how much."""
         self._latest: dict[tuple[type[Message], str], deque[int]] = {}
@@ -49,17 +50,19 @@ class Traffic:
 
     def sent(self, now: Time, sender: str, to: str, message: Message) -> None:
         """A message whose type has a size was sent at this time (milliseconds)."""
-        asked = type(message) in self._requests
+        kind = type(message)
+        asked = kind in self._requests
         server, client = (to, sender) if asked else (sender, to)
-        size = self.sizes[type(message)](message, client, server)
-        if not asked and size > self.largest.get(type(message), 0):
-            self.largest[type(message)] = size
-        of_kind = type(message), client
-        if of_kind not in self._latest:
-            self._latest[of_kind] = deque(maxlen=MOST_KEPT)
-        self._latest[of_kind].append(size)
-        key = int(now // 1000), server
-        self._of_second[key] = self._of_second.get(key, Load()).plus(Load(float(asked), size))
+        size = self.sizes[kind](message, client, server)
+        if not asked and size > self.largest.get(kind, 0):
+            self.largest[kind] = size
+        latest = self._latest.get((kind, client))
+        if latest is None:
+            latest = self._latest[kind, client] = deque(maxlen=MOST_KEPT)
+        latest.append(size)
+        load = self._of_second[int(now // 1000), server]
+        load[0] += asked
+        load[1] += size
 
     def repeated(
         self,
@@ -96,5 +99,5 @@ class Traffic:
             found[server] = list(accumulate(steps, Load.plus))
         for (second, server), load in self._of_second.items():
             if second < seconds and server in found:
-                found[server][second] = found[server][second].plus(load)
+                found[server][second] = found[server][second].plus(Load(*load))
         return found

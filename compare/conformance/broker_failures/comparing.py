@@ -56,7 +56,7 @@ class Plan(NamedTuple):
 def result_of(plan: Plan, seed: int) -> RunResult:
     """The run of this seed."""
     part = plan.scenario.systems[0]
-    return run_variant(Variant(plan.scenario, part, seed, Beginning.of(plan.scenario, seed)))
+    return run_variant(Variant(plan.scenario, part, seed, Beginning.of(plan.scenario, seed)), priced=False)
 
 
 def happened_in(plan: Plan, result: RunResult, stages: Callable[[Stage], str | None]) -> Happened:

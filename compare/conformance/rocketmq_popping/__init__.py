@@ -59,7 +59,7 @@ def run(story: Story, number: int) -> list[Given]:
     (variant,) = variants_of(scenario(**_scenario(story, shift)), seeds=[number], like_for_like=False)
     most = story.settings.get("retryMaxTimes")
     ends = {what["crash"]: at for at, what in story.actions if "crash" in what}
-    timeline = run_variant(variant).timeline
+    timeline = run_variant(variant, priced=False).timeline
     given = [
         Given(each.since - shift, each.member, Place(_recorded(story, each.queue), offset), each.attempt)
         for each in timeline.given
