@@ -10,7 +10,8 @@ from collections.abc import Callable, Generator, Sequence
 from pathlib import Path
 
 from compare.conformance import kafka_assignors, recordings, rocketmq_traces
-from compare.conformance.broker_failures import KAFKA_BROKERS, ROCKETMQ_BROKERS
+from compare.conformance.broker_failures.kafka import KAFKA_BROKERS
+from compare.conformance.broker_failures.rocketmq import ROCKETMQ_BROKERS
 from compare.conformance.cases import FileResult, Player, play_file
 from compare.conformance.kafka_coordinator import COORDINATOR_TRACES
 from compare.conformance.kafka_recordings import KAFKA
