@@ -220,7 +220,7 @@ async def play(template: str, situation: Situation, protocol: str | None) -> Pla
 
     def stage(interference: Interference) -> Stage:
         world = World(programs.sockets, programs.members, programs.service.cluster.controller.state, programs.cut)
-        return Stage(world, programs.exchanges, interference, protocol in (None, CLASSIC))
+        return Stage(world, programs.exchanges, interference)
 
     return await play_program(programs, stage, situation, reaction)
 
@@ -260,7 +260,7 @@ def play_model(situation: Situation, protocol: str) -> tuple[str, ...]:
             shares = ShareLeader(states, limits, settings.version, {GROUP: SETTINGS_OF_SHARE_GROUP})
         simulated.serve(name, Broker(name, settings, storage, controller.state, shares, load))
     world = World(simulated.simulation, simulated, controller.state, simulated.simulation.disconnect)
-    stage = Stage(world, exchanges, simulated.interference(), protocol == CLASSIC)
+    stage = Stage(world, exchanges, simulated.interference())
     simulated.follow(situation.script(stage))
     return reaction(stage, situation)
 
