@@ -96,8 +96,8 @@ class FileResult:
     passed: int = 0
     failed: int = 0
     skipped: int = 0
-    differences: list[Difference] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
+    differences: list[Difference] = field(default_factory=list)
     measures: list[Measure] = field(default_factory=list)
 
     def __str__(self) -> str:

@@ -27,17 +27,15 @@ from kafka_coordinator.catalogue import (
     ShareGroup,
     ShareMember,
     Subscription,
-    cooperative_sticky,
     highest_generation,
     homogeneous,
     simple,
-    sticky,
     topic_id,
 )
 from protocols.errors import StrategyError
 from protocols.java import string_entry_order
 
-Assignor: TypeAlias = Callable[[GroupMetadata], Assignment]
+Assignor: TypeAlias = Callable[..., Assignment]
 
 _SIDES: Mapping[str, str] = {CLASSIC: "client", CONSUMER: "server"}
 
@@ -121,15 +119,6 @@ class _Vector(Part):
         return found
 
 
-def player(assignors: Mapping[str, Assignor] = ASSIGNORS) -> Player:
-    """Plays assignor vectors; ``assignors`` may put your own implementation in the place of the model's."""
-    return Player(
-        "Kafka assignor vectors",
-        recognises,
-        partial(_play, assignors=assignors),
-    )
-
-
 def recognises(line: Line) -> bool:
     """Whether the line is meant to be an assignor vector."""
     return "trace_id" not in line and ("assignor" in line or {"members", "member_order"} <= line.keys())
@@ -175,21 +164,25 @@ def _metadata(vector: _Vector) -> GroupMetadata:
     return GroupMetadata(vector.topics, ordered, vector.partition_racks, vector.ids(members), known_order)
 
 
-def _play(line: Line, assignors: Mapping[str, Assignor]) -> list[Difference]:
+def play(line: Line) -> list[Difference]:
+    """Ask the model's assignor what the real one was asked."""
     vector = _read(line)
-    if vector.assignor != SHARED and vector.assignor not in assignors:
-        raise MalformedCase("assignor", f"one of {', '.join([*assignors, SHARED])}", vector.assignor)
+    if vector.assignor != SHARED and vector.assignor not in ASSIGNORS:
+        raise MalformedCase("assignor", f"one of {', '.join([*ASSIGNORS, SHARED])}", vector.assignor)
     if (vector.expected is None) == (vector.expected_error is None):
         raise MalformedCase("expected", "either it or expected_error", sorted(line))
     if vector.assignor == "client-cooperative-sticky" and vector.expected is not None and vector.withheld is None:
         raise MalformedCase("withheld", "the partitions that are held back", sorted(line))
-    got = _shared(vector) if vector.assignor == SHARED else _assigned(vector, line, assignors[vector.assignor])
+    got = _shared(vector) if vector.assignor == SHARED else _assigned(vector, line, ASSIGNORS[vector.assignor])
     recorded = _recorded(vector, line)
     return [
         Difference(vector.id, field, recorded.get(field), got.get(field))
         for field in dict.fromkeys([*recorded, *got])
         if recorded.get(field) != got.get(field)
     ]
+
+
+ASSIGNOR_VECTORS = Player("Kafka assignor vectors", recognises, play)
 
 
 def _recorded(vector: _Vector, line: Line) -> dict[str, object]:
@@ -239,15 +232,12 @@ def _assigned(vector: _Vector, line: Line, assignor: Assignor) -> dict[str, obje
         got["subscription_type"] = "homogeneous" if homogeneous(group) else "heterogeneous"
     if _LONG_LIVED in line:
         # An assignor object that was kept has seen the generations before the step, which make a difference only where
-        # all claims are older. Somebody else's assignor cannot be asked: it gets the recorded value.
+        # all claims are older.
         if vector.step is None:
             raise MalformedCase("step", "the number of the step in its sequence", None)
         seen = vector.step - 1
-        got[_LONG_LIVED] = (
-            (highest_generation(group) >= seen or got == _answer(group, partial(assignor, max_generation=seen)))
-            if assignor in (sticky, cooperative_sticky)
-            else line[_LONG_LIVED]
-        )
+        remembers = highest_generation(group) < seen
+        got[_LONG_LIVED] = not remembers or got == _answer(group, partial(assignor, max_generation=seen))
     return got
 
 

@@ -9,9 +9,11 @@ import os
 from collections.abc import Callable, Generator, Sequence
 from pathlib import Path
 
-from compare.conformance import kafka_assignors, recordings, rocketmq_traces
-from compare.conformance.broker_failures import KAFKA_BROKERS, ROCKETMQ_BROKERS
+from compare.conformance import recordings, rocketmq_traces
+from compare.conformance.broker_failures.kafka import KAFKA_BROKERS
+from compare.conformance.broker_failures.rocketmq import ROCKETMQ_BROKERS
 from compare.conformance.cases import FileResult, Player, play_file
+from compare.conformance.kafka_assignors import ASSIGNOR_VECTORS
 from compare.conformance.kafka_coordinator import COORDINATOR_TRACES
 from compare.conformance.kafka_recordings import KAFKA
 from compare.conformance.kafka_share_partitions import SHARE_PARTITION_TRACES
@@ -24,7 +26,7 @@ from compare.process_pool import process_pool
 from protocols.errors import UserError
 
 PLAYERS: tuple[Player, ...] = (
-    kafka_assignors.player(),
+    ASSIGNOR_VECTORS,
     STRATEGY_CALLS,
     STRATEGY_GROUPS,
     ASSIGNMENTS,

@@ -92,6 +92,18 @@ def player(system: System[R, P, H, T]) -> Player:
     return Player(f"recordings of {system.name}", system.recognises, partial(play, system))
 
 
+def closest(runs: int, compared: Callable[[int], tuple[list[Difference], list[Measure]]]) -> Played:
+    """The first run (by number) that is as recorded, or else the one with the fewest differences."""
+    best = Played(*compared(0))
+    for number in range(1, runs):
+        if not best.differences:
+            break
+        differences, measures = compared(number)
+        if len(differences) < len(best.differences):
+            best = Played(differences, measures)
+    return best
+
+
 class Cluster(Protocol):
     """A cluster of a simulation."""
 
@@ -275,12 +287,12 @@ def _differing(one: Exact, other: Exact) -> set[str]:
     return {field for field in (*one, *other) if one.get(field) != other.get(field)}
 
 
-def widened(found: Sequence[float], noise: float) -> tuple[float, float]:
-    """From least to most of what was found (at least one), widened by ``noise`` and by `NOISE_SHARE`; what is never
+def widened(found: Sequence[float], noise: float, share: float = NOISE_SHARE) -> tuple[float, float]:
+    """From least to most of what was found (at least one), widened by ``noise`` and by ``share`` of it; what is never
     negative does not become so."""
     low, high = min(found), max(found)
-    least = low - noise - NOISE_SHARE * abs(low)
-    return max(least, 0.0) if low >= 0 else least, high + noise + NOISE_SHARE * abs(high)
+    least = low - noise - share * abs(low)
+    return max(least, 0.0) if low >= 0 else least, high + noise + share * abs(high)
 
 
 def within(
@@ -290,16 +302,20 @@ def within(
     found: Sequence[float],
     noise: float = NOISE_MS,
     *,
+    share: float = NOISE_SHARE,
+    above: float = 0.0,
     whole: bool = False,
 ) -> Measure:
     """Whether the recorded value (None: there is none) lies within the range of the runs that have one.
 
     ``noise`` is in the unit of the quantity: milliseconds, or as many records as are produced in `NOISE_MS`, or 0.
-    ``whole``: the quantity is counted, the limits are the next whole numbers outside.
+    ``share``: by such a share of the limits it is widened as well; ``above``: and upwards by so much more. ``whole``:
+    the quantity is counted, the limits are the next whole numbers outside.
     """
     if real is None or not found:
         return Measure(case, quantity, real, [min(found), max(found)] if found else None, None, False)
-    low, high = widened(found, noise)
+    low, high = widened(found, noise, share)
+    high += above
     if whole:
         low, high = floor(low), ceil(high)
     return Measure(case, quantity, real, [min(found), max(found)], [low, high], low <= real <= high)

@@ -17,7 +17,7 @@ from typing import Any, Final, TypeAlias
 from pydantic import Field
 
 from compare.conformance.cases import Difference, Line, Measure, Played, validated
-from compare.conformance.recordings import MOST_MS, Part
+from compare.conformance.recordings import MOST_MS, Part, closest
 from compare.conformance.rocketmq_proxy.comparing import ALLOWED_MS
 from protocols.engine.nodes import Time
 from rocketmq_selfbalance.wire import ONEWAY, Frame, VirtualCluster, encode
@@ -229,14 +229,10 @@ def _phases(recording: Recording, run: int) -> Mapping[str, Sequence[Time]]:
 def play(line: Line) -> Played:
     """Play a story until it comes as recorded, or so many times; then the closest is told."""
     recording = validated(Recording, line)
-    best: Played | None = None
-    for run in range(MOST_RUNS):
-        replay = Replay(recording, _phases(recording, run))
+
+    def replayed(number: int) -> tuple[list[Difference], list[Measure]]:
+        replay = Replay(recording, _phases(recording, number))
         replay.run()
-        differences, measures = _compared(replay)
-        if best is None or len(differences) < len(best.differences):
-            best = Played(differences, measures)
-        if not differences:
-            break
-    assert best is not None
-    return best
+        return _compared(replay)
+
+    return closest(MOST_RUNS, replayed)

@@ -18,14 +18,13 @@ from compare.judging.playing import (
     NOTHING,
     SECOND,
     STILL_OUT,
-    AnyWorld,
     Members,
     Situation,
     Waits,
 )
 from compare.judging.programs import Printed
 from compare.judging.rocketmq_reactions import AGAIN, read_line, when
-from compare.judging.rocketmq_situations import SERVERS
+from compare.judging.rocketmq_situations import SERVERS, WorldOfBrokers
 from compare.judging.worlds import Exchange, Listener
 from protocols.engine.nodes import Message, Time
 from protocols.engine.sockets import Interference
@@ -145,7 +144,7 @@ class Mark:
 WAITS: Final = Waits(in_place=40_000.0, reached=25_000.0, back=30_000.0, watched=4_000.0, watched_at_start=4_000.0)
 
 
-class World(AnyWorld, Protocol):
+class World(WorldOfBrokers, Protocol):
     """What a stage needs of the world below it."""
 
     def forget(self, member: str) -> None:
@@ -153,10 +152,6 @@ class World(AnyWorld, Protocol):
 
     def refusal(self, message: Message, error: str) -> Message:
         """The answer that refuses a request."""
-
-    def stop_broker(self, broker: str) -> None: ...
-
-    def start_broker(self, broker: str) -> None: ...
 
 
 @dataclass(slots=True)

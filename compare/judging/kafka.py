@@ -6,7 +6,7 @@ itself, often (`SETTINGS_OF_CONSUMER`). In a situation that the simulation canno
 """
 
 from collections.abc import Callable, Mapping
-from typing import Final, cast
+from typing import Final
 
 from compare.judging.judging import System
 from compare.judging.kafka_reactions import all_read, outcome, reaction, read_line
@@ -31,7 +31,7 @@ from compare.judging.kafka_stage import (
     Stage,
 )
 from compare.judging.playing import FIRST, GROUP, TOPIC, Members, Outcome, Played, Situation
-from compare.judging.programs import CALLBACK_MS, FAILS, INSTANCE_ID, REJECTS, Running
+from compare.judging.programs import Running, environment_of
 from compare.judging.worlds import Simulated, play_program
 from compare.serving.cluster import start
 from compare.serving.kafka import KafkaService
@@ -148,14 +148,7 @@ class Programs:
 
     def _prepare(self, instance_id: str | None) -> tuple[Mapping[str, str], Mapping[str, str]]:
         """The command's fields and the environment."""
-        slow = SLOW_RECORD_MS if self.shares else SLOW_MS
-        environment = {CALLBACK_MS: str(slow)} if self.situation.slow else {}
-        if self.situation.fails:
-            environment[FAILS] = str(self.situation.fails)
-        if self.situation.rejects:
-            environment[REJECTS] = "1"
-        if instance_id is not None:
-            environment[INSTANCE_ID] = instance_id
+        environment = environment_of(self.situation, SLOW_RECORD_MS if self.shares else SLOW_MS, instance_id)
         return {"bootstrap": self.service.cluster.bootstrap, "topic": TOPIC, "group": GROUP}, environment
 
     def cut(self, member: str) -> None:
@@ -224,9 +217,11 @@ def every_ms(situation: Situation, protocol: str | None) -> Time:
 async def play(template: str, situation: Situation, protocol: str | None) -> Played:
     """The program in one situation. Raises `UserError` where it cannot be started."""
     programs = Programs(template, situation, protocol)
-    await programs.begin()
-    world = World(programs.sockets, programs.members, programs.service.cluster.controller.state, programs.cut)
-    stage = Stage(world, programs.exchanges, Interference(programs.sockets), protocol in (None, CLASSIC))
+
+    def stage(interference: Interference) -> Stage:
+        world = World(programs.sockets, programs.members, programs.service.cluster.controller.state, programs.cut)
+        return Stage(world, programs.exchanges, interference)
+
     return await play_program(programs, stage, situation, reaction)
 
 
@@ -265,7 +260,7 @@ def play_model(situation: Situation, protocol: str) -> tuple[str, ...]:
             shares = ShareLeader(states, limits, settings.version, {GROUP: SETTINGS_OF_SHARE_GROUP})
         simulated.serve(name, Broker(name, settings, storage, controller.state, shares, load))
     world = World(simulated.simulation, simulated, controller.state, simulated.simulation.disconnect)
-    stage = Stage(world, exchanges, Interference(cast(Sockets, simulated)), protocol == CLASSIC)
+    stage = Stage(world, exchanges, simulated.interference())
     simulated.follow(situation.script(stage))
     return reaction(stage, situation)
 

@@ -131,7 +131,6 @@ class Stage:
     world: World
     exchanges: Exchanges
     interference: Interference
-    is_classic: bool
     mark: Mark | None = None
     waits: Waits = WAITS
 

@@ -340,6 +340,15 @@ def another_joins(stage: AnyStage) -> Script:
     yield from watched(stage)
 
 
+def another_goes(how: str, stage: AnyStage) -> Script:
+    """Another member ``leaves``, or ``crashes``."""
+    yield from in_place(stage, FIRST, SECOND)
+    stage.begin()
+    (stage.members.stop if how == "leaves" else stage.members.kill)(SECOND)
+    yield Wait(lambda: not stage.members.alive(SECOND), stage.waits.back)
+    yield from watched(stage)
+
+
 def stopped_with_records(stage: StageOfShared) -> Script:
     yield from in_place(stage, FIRST)
     yield Wait(lambda: stage.has_records(FIRST), stage.waits.reached)

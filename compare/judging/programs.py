@@ -12,6 +12,7 @@ from collections import deque
 from collections.abc import Callable, Mapping
 from typing import Final, Generic, NamedTuple, TypeAlias, TypeVar
 
+from compare.judging.playing import Situation
 from protocols.errors import UserError
 
 Q = TypeVar("Q")
@@ -55,6 +56,17 @@ class Printed(NamedTuple, Generic[Q]):
 
 ReadLine: TypeAlias = Callable[[bytes], Printed[Q] | None]
 Prepare: TypeAlias = Callable[[str | None], tuple[Mapping[str, str], Mapping[str, str]]]
+
+
+def environment_of(situation: Situation, slow_ms: int, instance_id: str | None) -> Mapping[str, str]:
+    """What a program is told of its part in a situation; ``slow_ms``: how long it takes where it is slow."""
+    told = {
+        CALLBACK_MS: slow_ms if situation.slow else None,
+        FAILS: situation.fails or None,
+        REJECTS: 1 if situation.rejects else None,
+        INSTANCE_ID: instance_id,
+    }
+    return {name: str(value) for name, value in told.items() if value is not None}
 
 
 def command_line(template: str, values: Mapping[str, str]) -> list[str]:

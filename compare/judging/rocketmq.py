@@ -3,11 +3,12 @@ Java client 5.3.3 in virtual time."""
 
 import asyncio
 from collections.abc import Mapping
-from typing import Final, cast
+from functools import partial
+from typing import Any, Final
 
 from compare.judging.judging import System
 from compare.judging.playing import FIRST, GROUP, SECOND, TOPIC, Outcome, Played, Situation
-from compare.judging.programs import CALLBACK_MS, FAILS, Running
+from compare.judging.programs import Running, environment_of
 from compare.judging.rocketmq_reactions import all_read, outcome, reaction, read_line
 from compare.judging.rocketmq_situations import (
     BROKERS,
@@ -29,7 +30,7 @@ from compare.judging.worlds import Listener, Simulated, play_program
 from compare.serving.cluster import start
 from compare.serving.rocketmq import RocketMQService
 from protocols.engine.nodes import Message, Time
-from protocols.engine.sockets import Interference, Sockets
+from protocols.engine.sockets import Sockets
 from protocols.java import Queue
 from protocols.load import PoisonRecord
 from rocketmq_selfbalance.catalogue import Averagely
@@ -61,7 +62,7 @@ RETRIED_WITHIN_MS: Final = 45_000.0
 """How long a program that lives may take to handle what is left once no more is written, and what it sent back."""
 
 _FAILING: Final = {QUEUES[0]: (PoisonRecord(3, 2, 0.0),)}
-_SETTLE_MS: Final = 100.0
+SETTLE_MS: Final = 100.0
 
 
 def broker_settings(situation: Situation) -> dict[str, object]:
@@ -73,33 +74,29 @@ def broker_settings(situation: Situation) -> dict[str, object]:
     }
 
 
-class Programs:
-    """Programs before served brokers; both a `compare.judging.rocketmq_situations.World` and a
-    `compare.judging.worlds.Real`."""
+class AnyPrograms:
+    """Programs before served servers, of either line: a `compare.judging.worlds.Real`, and the world of a stage."""
 
     real = True
     every_ms = EVERY_MS
+    handled_within_ms: float
+    sockets: Sockets
+    service: RocketMQService
+    exchanges: Listener[Any]
 
     def __init__(self, template: str, situation: Situation) -> None:
         self.situation = situation
-        self.handled_within_ms = RETRIED_WITHIN_MS if situation.fails else HANDLED_WITHIN_MS
         self.members = Running(template, read_line, self._prepare)
-        self.exchanges = Listener(SERVERS, self._member_of, RocketMQExchange)
-        self.sockets: Sockets
-        self.service: RocketMQService
-        self._members: dict[tuple[str, str], str] = {}
-        """Server and connection, to whose it is."""
         self._doing: list[asyncio.Task[None]] = []
 
+    def settings(self) -> Mapping[str, object]:
+        """Of the brokers, where they are not as they come."""
+        return {}
+
     async def begin(self) -> None:
-        """Start the servers."""
+        topics = {TOPIC: dict.fromkeys(BROKERS, EACH)}
         served = await start(
-            "rocketmq",
-            port=0,
-            settings=broker_settings(self.situation),
-            observer=self.exchanges,
-            brokers=BROKERS,
-            topics={TOPIC: dict.fromkeys(BROKERS, EACH)},
+            "rocketmq", port=0, settings=self.settings(), observer=self.exchanges, brokers=BROKERS, topics=topics
         )
         assert isinstance(served.service, RocketMQService)
         self.sockets, self.service = served.world, served.service
@@ -110,20 +107,13 @@ class Programs:
 
     def _prepare(self, instance_id: str | None) -> tuple[Mapping[str, str], Mapping[str, str]]:
         """The command's fields and the environment."""
-        environment = {CALLBACK_MS: str(SLOW_MS)} if self.situation.slow else {}
-        if self.situation.fails:
-            environment[FAILS] = str(self.situation.fails)
-        return {"namesrv": self.service.cluster.name_server, "topic": TOPIC, "group": GROUP}, environment
+        places = {"namesrv": self.service.cluster.name_server, "endpoints": self.service.proxy}
+        return {**places, "topic": TOPIC, "group": GROUP}, environment_of(self.situation, SLOW_MS, instance_id)
 
     async def started(self) -> None:
         await self.members.started()
         while self._doing:
             await self._doing.pop()
-
-    def cut(self, member: str) -> None:
-        for (server, peer), whose in list(self._members.items()):
-            if whose == member and self._is_open(server, peer):
-                self.sockets.disconnect(server, peer)
 
     def stop_broker(self, broker: str) -> None:
         self.service.stop(broker)
@@ -133,6 +123,36 @@ class Programs:
 
     def running(self, broker: str) -> bool:
         return self.sockets.is_running(broker)
+
+    def ends(self) -> dict[Queue, int]:
+        """Queue to the offset of the next record that would be written."""
+        return {queue: self.service.end(queue, self.now) for queue in QUEUES}
+
+    def write(self) -> None:
+        for queue, end in self.ends().items():
+            if self.running(queue.broker):
+                body = f"{TOPIC} {queue.broker} {queue.number} {end}"
+                in_order = {"__SHARDINGKEY": f"{queue.broker} {queue.number}"} if self.situation.in_order else {}
+                self.service.write(queue, body.encode(), in_order)
+
+
+class Programs(AnyPrograms):
+    """Of the classic clients."""
+
+    def __init__(self, template: str, situation: Situation) -> None:
+        super().__init__(template, situation)
+        self.handled_within_ms = RETRIED_WITHIN_MS if situation.fails else HANDLED_WITHIN_MS
+        self.exchanges = Listener(SERVERS, self._member_of, RocketMQExchange)
+        self._members: dict[tuple[str, str], str] = {}
+        """Server and connection, to whose it is."""
+
+    def settings(self) -> Mapping[str, object]:
+        return broker_settings(self.situation)
+
+    def cut(self, member: str) -> None:
+        for (server, peer), whose in list(self._members.items()):
+            if whose == member and self._is_open(server, peer):
+                self.sockets.disconnect(server, peer)
 
     def _is_open(self, server: str, peer: str) -> bool:
         process = self.sockets.processes.get(server)
@@ -152,23 +172,14 @@ class Programs:
             self._members[server, peer] = known
         return known
 
-    def write(self) -> None:
-        for queue, end in self._ends().items():
-            if self.running(queue.broker):
-                self.service.write(queue, f"{TOPIC} {queue.broker} {queue.number} {end}".encode())
-
-    def _ends(self) -> dict[Queue, int]:
-        """Queue to the offset of the next record that would be written."""
-        return {queue: self.service.end(queue, self.now) for queue in QUEUES}
-
     def handled_all(self) -> bool:
         """Whether no record waits any more, nor one that was sent back."""
-        if not all_read(self._ends(), self.exchanges, self.members.lines):
+        if not all_read(self.ends(), self.exchanges, self.members.lines):
             return False
         return not self.situation.fails or self.outcome().lost == 0
 
     def outcome(self) -> Outcome:
-        return outcome(self._ends(), self.exchanges, self.members.lines)
+        return outcome(self.ends(), self.exchanges, self.members.lines)
 
     def broken(self) -> None:
         """Nothing is owed but that no record is lost."""
@@ -181,42 +192,24 @@ class Programs:
         return ORDERLY if LockBatchMq in kinds else CONCURRENT
 
 
-class ModelWorld:
-    """Servers and model clients in a simulation; a `compare.judging.rocketmq_situations.World`."""
+class AnyModelWorld:
+    """Servers and model clients in a simulation, of either line; the world of a stage."""
 
     real = False
 
-    def __init__(self, exchanges: Exchanges, situation: Situation, *, orderly: bool) -> None:
-        given: dict[str, object] = {"orderly": orderly, "consumeFromWhere": CONSUME_FROM_FIRST_OFFSET}
-        settings = with_settings(ClientSettings(), given, "the model")
-        handle = float(SLOW_MS) if situation.slow else 1.0
-
-        def make(member: str, instance_id: str | None) -> Client:
-            spec = ConsumerSpec(GROUP, member, (TOPIC,), Averagely(), settings, handle)
-            if situation.fails:
-                spec = spec._replace(poison=_FAILING)
-            return Client(f"10.0.0.1@{member}", (NAME_SERVER,), (spec,))
-
-        self.members = Simulated(exchanges, make, Shutdown())
-        self.simulation = self.members.simulation
-        self._cut = SERVERS if situation.name == "connections lost" else BROKERS
-        self._settings = BrokerSettings(**broker_settings(situation))  # type: ignore[arg-type]
+    def __init__(self, members: Simulated, settings: BrokerSettings, every_ms: float) -> None:
+        self.members, self.simulation, self._settings = members, members.simulation, settings
         self.members.serve(NAME_SERVER, NameServer(NameServerSettings()))
         self._disks: dict[str, Disk] = {}
         for name in BROKERS:
             topics = TopicConfigManager(0.0, [TopicConfig(TOPIC, EACH, EACH)])
             groups = SubscriptionGroupManager(auto_create=True)
-            self._disks[name] = Disk(topics, groups, MessageStore(1000.0 / EVERY_MS))
+            self._disks[name] = Disk(topics, groups, MessageStore(1000.0 / every_ms))
             self.start_broker(name)
-        self.simulation.run(_SETTLE_MS)
 
     @property
     def now(self) -> Time:
         return self.simulation.now
-
-    def cut(self, member: str) -> None:
-        for name in self._cut:
-            self.simulation.disconnect(member, name)
 
     def stop_broker(self, broker: str) -> None:
         self.simulation.command(broker, StopBroker(0))
@@ -229,19 +222,41 @@ class ModelWorld:
         return self.simulation.is_running(broker)
 
 
+class ModelWorld(AnyModelWorld):
+    """Of the classic clients."""
+
+    def __init__(self, exchanges: Exchanges, situation: Situation, *, orderly: bool) -> None:
+        given: dict[str, object] = {"orderly": orderly, "consumeFromWhere": CONSUME_FROM_FIRST_OFFSET}
+        settings = with_settings(ClientSettings(), given, "the model")
+        handle = float(SLOW_MS) if situation.slow else 1.0
+
+        def make(member: str, instance_id: str | None) -> Client:
+            spec = ConsumerSpec(GROUP, member, (TOPIC,), Averagely(), settings, handle)
+            if situation.fails:
+                spec = spec._replace(poison=_FAILING)
+            return Client(f"10.0.0.1@{member}", (NAME_SERVER,), (spec,))
+
+        of_brokers = BrokerSettings(**broker_settings(situation))  # type: ignore[arg-type]
+        super().__init__(Simulated(exchanges, make, Shutdown()), of_brokers, EVERY_MS)
+        self._cut = SERVERS if situation.name == "connections lost" else BROKERS
+        self.simulation.run(SETTLE_MS)
+
+    def cut(self, member: str) -> None:
+        for name in self._cut:
+            self.simulation.disconnect(member, name)
+
+
 async def play(template: str, situation: Situation, protocol: str | None = None) -> Played:
     """The program in one situation. Raises `UserError` where it cannot be started."""
     programs = Programs(template, situation)
-    await programs.begin()
-    stage = Stage(programs, programs.exchanges, Interference(programs.sockets))
-    return await play_program(programs, stage, situation, reaction)
+    return await play_program(programs, partial(Stage, programs, programs.exchanges), situation, reaction)
 
 
 def play_model(situation: Situation, protocol: str) -> tuple[str, ...]:
     """What the model does in one situation."""
     exchanges = Listener(SERVERS, lambda peer, message: peer, RocketMQExchange)
     world = ModelWorld(exchanges, situation, orderly=protocol == ORDERLY)
-    stage = Stage(world, exchanges, Interference(cast(Sockets, world.members)))
+    stage = Stage(world, exchanges, world.members.interference())
     world.members.follow(situation.script(stage))
     return reaction(stage, situation)
 

@@ -2,8 +2,7 @@
 of the Java client's PushConsumer before the model's proxy in virtual time, and the situations of both.
 """
 
-import asyncio
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from functools import partial
 from math import inf
 from typing import Final, cast
@@ -31,6 +30,7 @@ from compare.judging.playing import (
     Script,
     Situation,
     Wait,
+    another_goes,
     another_joins,
     in_place,
     joins,
@@ -41,31 +41,18 @@ from compare.judging.playing import (
     watched,
     watched_from_the_start,
 )
-from compare.judging.programs import CALLBACK_MS, FAILS, Running
-from compare.judging.rocketmq_reactions import AGAIN, read_line, when
-from compare.judging.rocketmq_situations import BROKERS, EACH, QUEUES, SLOW_MS
+from compare.judging.rocketmq import SETTLE_MS, AnyModelWorld, AnyPrograms
+from compare.judging.rocketmq_reactions import AGAIN, when
+from compare.judging.rocketmq_situations import BROKERS, EACH, EVERY_MS, QUEUES, SLOW_MS, broker_returns
 from compare.judging.worlds import Simulated, play_program
-from compare.serving.cluster import start
-from compare.serving.rocketmq import RocketMQService
-from protocols.engine.nodes import Message, Time
-from protocols.engine.sockets import Interference, Sockets
+from protocols.engine.nodes import Message
 from protocols.load import PoisonRecord
 from rocketmq_selfbalance.cluster import (
     NAME_SERVER,
     PROXY,
-    Broker,
-    BrokerNode,
     BrokerSettings,
-    Disk,
-    MessageStore,
-    NameServer,
-    NameServerSettings,
     PopSettings,
     Shutdown,
-    StopBroker,
-    SubscriptionGroupManager,
-    TopicConfig,
-    TopicConfigManager,
 )
 from rocketmq_selfbalance.popping.client import PopConfig
 from rocketmq_selfbalance.popping.consumer import PushConsumer
@@ -85,8 +72,8 @@ BOTH: Final = frozenset((PUSH, SIMPLE))
 ONLY_PUSH: Final = frozenset((PUSH,))
 """Kinds of consumers."""
 
-EVERY_MS, SLOW_EVERY_MS = 500.0, 4_000.0
-"""A record is written to every queue so often; the second where a member takes `SLOW_MS` for each."""
+SLOW_EVERY_MS: Final = 4_000.0
+"""A record is written to every queue so often where a member takes `SLOW_MS` for each."""
 HANDLED_WITHIN_MS: Final = 25_000.0
 """A record that was not handled comes again within 10 s (a push consumer's), or after its invisible time."""
 MOST_RETRIES: Final = 1
@@ -96,14 +83,6 @@ _KINDS: Final = {ClientType.PUSH_CONSUMER: PUSH, ClientType.SIMPLE_CONSUMER: SIM
 
 
 # What happens.
-
-
-def another_leaves(stage: Stage) -> Script:
-    yield from in_place(stage, FIRST, SECOND)
-    stage.begin()
-    stage.members.stop(SECOND)
-    yield Wait(lambda: not stage.members.alive(SECOND), stage.waits.back)
-    yield from watched(stage)
 
 
 def crashes_with_records(stage: Stage) -> Script:
@@ -122,15 +101,6 @@ def stays(stage: Stage) -> Script:
     yield from in_place(stage, FIRST)
     stage.begin()
     yield from watched(stage, least=25_000.0)
-
-
-def broker_returns(stage: Stage) -> Script:
-    yield from in_place(stage, FIRST)
-    stage.begin()
-    stage.world.stop_broker(BROKERS[1])
-    yield Wait(lambda: False, 3_000.0)
-    stage.world.start_broker(BROKERS[1])
-    yield from watched(stage, least=6_000.0)
 
 
 def frozen(stage: Stage) -> Script:
@@ -152,10 +122,10 @@ def fails(stage: Stage) -> Script:
 STORIES: Final = (
     Situation("joins", joins, BOTH),
     Situation("another member joins", another_joins, BOTH),
-    Situation("another member leaves", another_leaves, BOTH),
+    Situation("another member leaves", partial(another_goes, "leaves"), BOTH),
     Situation("another member crashes with records in hand", crashes_with_records, BOTH, slow=True),
     Situation("nothing happens for 25 s", stays, BOTH),
-    Situation("a broker stops and returns", broker_returns, BOTH),
+    Situation("a broker stops and returns", partial(broker_returns, BROKERS[1], 3_000.0, 6_000.0), BOTH),
     Situation("frozen for 4 s", frozen, BOTH),
     Situation("it fails once on a record", fails, BOTH, fails=1),
     Situation("in order", watched_from_the_start, ONLY_PUSH, in_order=True),
@@ -196,47 +166,23 @@ SITUATIONS: Final = (*STORIES, *_refusals())
 # Where it happens.
 
 
-class Programs:
-    """Programs before a served proxy; both a `compare.judging.grpc_stage.World` and a `compare.judging.worlds.Real`."""
+class Programs(AnyPrograms):
+    """Of the 5.x line's clients, before a served proxy."""
 
     handled_within_ms = HANDLED_WITHIN_MS
 
     def __init__(self, template: str, situation: Situation) -> None:
-        self.situation = situation
+        super().__init__(template, situation)
         self.every_ms = SLOW_EVERY_MS if situation.slow else EVERY_MS
-        self.members = Running(template, read_line, self._prepare)
-        self.exchanges = Exchanges((NAME,), self._member_of, GrpcExchange)
-        self.sockets: Sockets
-        self.service: RocketMQService
+        self.exchanges: Exchanges = Exchanges((NAME,), self._member_of, GrpcExchange)
         self._members: dict[str, str] = {}
         """Client id to whose it is."""
-        self._doing: list[asyncio.Task[None]] = []
 
     async def begin(self) -> None:
-        """Start the servers."""
-        topics = {TOPIC: dict.fromkeys(BROKERS, EACH)}
-        served = await start("rocketmq", port=0, observer=self.exchanges, brokers=BROKERS, topics=topics)
-        assert isinstance(served.service, RocketMQService)
-        self.sockets, self.service = served.world, served.service
+        await super().begin()
         if self.situation.in_order:
-            self.service.cluster.create_topic(TOPIC, topics[TOPIC], "FIFO")
+            self.service.cluster.create_topic(TOPIC, dict.fromkeys(BROKERS, EACH), "FIFO")
             self.service.cluster.create_group(GROUP, in_order=True, most_retries=MOST_RETRIES)
-
-    @property
-    def now(self) -> Time:
-        return self.sockets.tell_time()
-
-    def _prepare(self, instance_id: str | None) -> tuple[Mapping[str, str], Mapping[str, str]]:
-        """The command's fields and the environment."""
-        environment = {CALLBACK_MS: str(SLOW_MS)} if self.situation.slow else {}
-        if self.situation.fails:
-            environment[FAILS] = str(self.situation.fails)
-        return {"endpoints": self.service.proxy, "topic": TOPIC, "group": GROUP}, environment
-
-    async def started(self) -> None:
-        await self.members.started()
-        while self._doing:
-            await self._doing.pop()
 
     def _member_of(self, peer: str, message: Message) -> str:
         """By the client id; a new one is the youngest program's."""
@@ -258,25 +204,12 @@ class Programs:
         assert isinstance(message, Call)
         return Answered(message.correlation, (METHODS[message.method].response(Status(Code[error], error)),))
 
-    def stop_broker(self, broker: str) -> None:
-        self.service.stop(broker)
-
-    def start_broker(self, broker: str) -> None:
-        self._doing.append(asyncio.ensure_future(self.service.bring_back(broker)))
-
-    def write(self) -> None:
-        for queue in QUEUES:
-            if self.sockets.is_running(queue.broker):
-                body = f"{TOPIC} {queue.broker} {queue.number} {self.service.end(queue, self.now)}"
-                in_order = {"__SHARDINGKEY": f"{queue.broker} {queue.number}"} if self.situation.in_order else {}
-                self.service.write(queue, body.encode(), in_order)
-
     def handled_all(self) -> bool:
         outcome = self.outcome()
         return outcome.waiting == outcome.open == 0
 
     def outcome(self) -> Outcome:
-        written = [(queue, offset) for queue in QUEUES for offset in range(self.service.end(queue, self.now))]
+        written = [(queue, offset) for queue, end in self.ends().items() for offset in range(end)]
         return self.exchanges.given_out().outcome(written, self.members.printed)
 
     def broken(self) -> str | None:
@@ -292,8 +225,8 @@ class Programs:
         return None
 
 
-class ModelWorld:
-    """Servers, the proxy and push consumers in a simulation; a `compare.judging.grpc_stage.World`."""
+class ModelWorld(AnyModelWorld):
+    """Of push consumers of the 5.x line, with the proxy."""
 
     def __init__(self, exchanges: Exchanges, situation: Situation) -> None:
         settings = PopSettings()
@@ -305,21 +238,10 @@ class ModelWorld:
         def make(member: str, instance_id: str | None) -> PushConsumer:
             return PushConsumer(PopConfig(GROUP, member, (TOPIC,), settings, PROXY, handle, poison))
 
-        self.members = Simulated(exchanges, make, Shutdown(GROUP))
-        self.simulation = self.members.simulation
-        self.members.serve(NAME_SERVER, NameServer(NameServerSettings()))
-        self._disks: dict[str, Disk] = {}
-        per_s = 1000.0 / (SLOW_EVERY_MS if situation.slow else EVERY_MS)
-        for name in BROKERS:
-            topics = TopicConfigManager(0.0, [TopicConfig(TOPIC, EACH, EACH)])
-            self._disks[name] = Disk(topics, SubscriptionGroupManager(auto_create=True), MessageStore(per_s))
-            self.start_broker(name)
+        every_ms = SLOW_EVERY_MS if situation.slow else EVERY_MS
+        super().__init__(Simulated(exchanges, make, Shutdown(GROUP)), BrokerSettings(), every_ms)
         self.members.serve(PROXY, ModelProxy(settings, NAME_SERVER))
-        self.simulation.run(_SETTLE_MS)
-
-    @property
-    def now(self) -> Time:
-        return self.simulation.now
+        self.simulation.run(SETTLE_MS)
 
     def cut(self, member: str) -> None:
         """No situation cuts connections here."""
@@ -335,31 +257,18 @@ class ModelWorld:
         assert not isinstance(message, ClientHeartbeat), "its situations say what the Java client does"
         return Done(message[0], False)
 
-    def stop_broker(self, broker: str) -> None:
-        self.simulation.command(broker, StopBroker(0))
-        self.simulation.end(broker)
-
-    def start_broker(self, broker: str) -> None:
-        settings = BrokerSettings()
-        self.members.serve(broker, BrokerNode(Broker(broker, self._disks[broker], settings, (NAME_SERVER,))))
-
-
-_SETTLE_MS: Final = 100.0
-
 
 async def play(template: str, situation: Situation, protocol: str | None = None) -> Played:
     """The program in one situation. Raises `UserError` where it cannot be started."""
     programs = Programs(template, situation)
-    await programs.begin()
-    stage = Stage(programs, programs.exchanges, Interference(programs.sockets))
-    return await play_program(programs, stage, situation, reaction)
+    return await play_program(programs, partial(Stage, programs, programs.exchanges), situation, reaction)
 
 
 def play_model(situation: Situation, protocol: str) -> tuple[str, ...]:
     """What the model does in one situation."""
     exchanges = Exchanges((PROXY,), lambda peer, message: peer, GrpcExchange)
     world = ModelWorld(exchanges, situation)
-    stage = Stage(world, exchanges, Interference(cast(Sockets, world.members)))
+    stage = Stage(world, exchanges, world.members.interference())
     world.members.follow(situation.script(stage))
     did = reaction(stage, situation)
     if protocol == SIMPLE:  # what its program does not acknowledge comes again when its invisible time is over

@@ -11,12 +11,14 @@ from compare.judging.playing import (
     FIRST,
     SECOND,
     TOPIC,
+    AnyStage,
     AnyWorld,
     Members,
     Script,
     Situation,
     Wait,
     Waits,
+    another_goes,
     connections_lost,
     in_place,
     joins,
@@ -104,14 +106,25 @@ WAITS: Final = Waits(in_place=40_000.0, reached=25_000.0, back=45_000.0, watched
 """A pass comes each 20 s, a retry of a lock as well."""
 
 
-class World(AnyWorld, Protocol):
-    """What a stage needs of the world below it."""
-
-    real: bool
+class WorldOfBrokers(AnyWorld, Protocol):
+    """One whose brokers may be stopped, and started again."""
 
     def stop_broker(self, broker: str) -> None: ...
 
     def start_broker(self, broker: str) -> None: ...
+
+
+class StageOfBrokers(AnyStage, Protocol):
+    """One above such a world."""
+
+    @property
+    def world(self) -> WorldOfBrokers: ...
+
+
+class World(WorldOfBrokers, Protocol):
+    """What a stage needs of the world below it."""
+
+    real: bool
 
     def running(self, broker: str) -> bool: ...
 
@@ -208,21 +221,14 @@ def _another_joins(stage: Stage) -> Script:
     yield from watched(stage)
 
 
-def _another_goes(how: str, stage: Stage) -> Script:
-    yield from in_place(stage, FIRST, SECOND)
-    stage.begin()
-    (stage.members.stop if how == "leaves" else stage.members.kill)(SECOND)
-    yield Wait(lambda: not stage.members.alive(SECOND), stage.waits.back)
-    yield from watched(stage)
-
-
-def _broker_returns(stage: Stage) -> Script:
+def broker_returns(broker: str, gone: float, least: float, stage: StageOfBrokers) -> Script:
+    """A broker stops, and returns after ``gone`` milliseconds; what a member does is watched for ``least`` of them."""
     yield from in_place(stage, FIRST)
     stage.begin()
-    stage.world.stop_broker("broker-b")
-    yield Wait(lambda: False, 5_000.0)
-    stage.world.start_broker("broker-b")
-    yield from watched(stage, least=7_000.0)
+    stage.world.stop_broker(broker)
+    yield Wait(lambda: False, gone)
+    stage.world.start_broker(broker)
+    yield from watched(stage, least=least)
 
 
 def _late_name_server(stage: Stage) -> Script:
@@ -252,9 +258,14 @@ STORIES: Final = (
     Situation("another member joins", _another_joins, BOTH),
     Situation("another member joins while its listener is busy", _another_joins, BOTH, slow=True),
     Situation("another member joins and the notice is lost", _another_joins, BOTH, without_notices=True),
-    Situation("another member leaves", partial(_another_goes, "leaves"), BOTH),
-    Situation("another member crashes", partial(_another_goes, "crashes"), BOTH),
-    Situation("a broker stops and returns", _broker_returns, BOTH, heartbeats_count=True),
+    Situation("another member leaves", partial(another_goes, "leaves"), BOTH),
+    Situation("another member crashes", partial(another_goes, "crashes"), BOTH),
+    Situation(
+        "a broker stops and returns",
+        partial(broker_returns, BROKERS[1], 5_000.0, 7_000.0),
+        BOTH,
+        heartbeats_count=True,
+    ),
     Situation("name server answers late", _late_name_server, BOTH),
     Situation("connections lost", connections_lost, BOTH, heartbeats_count=True),
     Situation("frozen until another has its queues", _frozen, BOTH, heartbeats_count=True),

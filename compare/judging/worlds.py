@@ -6,13 +6,13 @@ import asyncio
 import os
 from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any, Final, Generic, Protocol, TypeVar
+from typing import Any, Final, Generic, Protocol, TypeVar, cast
 
 from compare.judging.playing import FIRST, Outcome, Played, Script, Situation, Wait, follow, follow_simulated, waited
 from compare.judging.programs import Running
 from protocols.engine.nodes import OPERATOR, Message, Node, Outbox, Time, TimerName
 from protocols.engine.simulation import Simulation
-from protocols.engine.sockets import Gate, Sockets
+from protocols.engine.sockets import Gate, Interference, Sockets
 
 NEVER: Final = float("inf")
 
@@ -159,6 +159,10 @@ class Simulated:
         """Follow a script in virtual time."""
         follow_simulated(script, self.simulation)
 
+    def interference(self) -> Interference:
+        """What comes between members and servers, as on sockets."""
+        return Interference(cast(Sockets, self))
+
 
 class _Gated:
     """One server behind its gate."""
@@ -197,6 +201,9 @@ class Real(Protocol):
     @property
     def exchanges(self) -> Listener[Any]: ...
 
+    async def begin(self) -> None:
+        """Start the servers."""
+
     async def started(self) -> None:
         """Wait for what is being started."""
 
@@ -217,10 +224,16 @@ class Real(Protocol):
 
 
 async def play_program(
-    world: Real, stage: S, situation: Situation, reaction: Callable[[S, Situation], tuple[str, ...]]
+    world: Real,
+    make: Callable[[Interference], S],
+    situation: Situation,
+    reaction: Callable[[S, Situation], tuple[str, ...]],
 ) -> Played:
-    """The program in one situation, from its start to its end. Raises `UserError` where it cannot be started."""
+    """The program in one situation, on the stage that ``make`` gives, from its start to its end. Raises `UserError`
+    where it cannot be started."""
+    await world.begin()
     sockets, programs, clock = world.sockets, world.members, _Clock()
+    stage = make(Interference(sockets))
     writing = asyncio.ensure_future(_write(world, clock))
     try:
         await follow(situation.script(stage), sockets.tell_time, world.started)

@@ -3,9 +3,10 @@
 import json
 import os
 import sys
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing, contextmanager
 from dataclasses import asdict
+from itertools import accumulate
 from pathlib import Path
 
 import click
@@ -33,7 +34,6 @@ MOST_IN_TABLE = 48
 
 OF_SERVE = frozenset({"kio", "crc32c", "grpc"})
 """Packages that only the extra `serve` installs."""
-
 
 OF_ROCKETMQ, OF_GRPC = "{namesrv}", "{endpoints}"
 """Fields in whose place a client of RocketMQ is given its name server, or, one of the 5.x line, its proxy."""
@@ -160,20 +160,13 @@ def _progress(files: Sequence[Path]) -> Iterator[Callable[[Path], Callable[[int]
     sizes = {path: path.stat().st_size for path in files}
     with Progress(console=Console(stderr=True), transient=True) as progress:
         task = progress.add_task("", total=sum(sizes.values()))
-        before = dict(zip(files, _sums_before(sizes.values()), strict=True))
+        before = dict(zip(files, accumulate(sizes.values(), initial=0), strict=False))
 
         def of_file(path: Path) -> Callable[[int], None]:
             progress.update(task, description=escape(visible(path.name)))
             return lambda position: progress.update(task, completed=before[path] + position)
 
         yield of_file
-
-
-def _sums_before(sizes: Iterable[int]) -> Iterator[int]:
-    total = 0
-    for size in sizes:
-        yield total
-        total += size
 
 
 def _print_lines(results: Sequence[FileResult], verbose: bool) -> None:
@@ -247,18 +240,7 @@ def _measured(value: object) -> str:
 def _document(results: Sequence[FileResult], unreadable: Sequence[str]) -> dict[str, object]:
     total = _total(results)
     return {
-        "files": [
-            {
-                "name": result.name,
-                "passed": result.passed,
-                "failed": result.failed,
-                "skipped": result.skipped,
-                "notes": result.notes,
-                "differences": [asdict(item) for item in result.differences],
-                "measures": [asdict(item) for item in result.measures],
-            }
-            for result in results
-        ],
+        "files": [asdict(result) for result in results],
         "unreadable": list(unreadable),
         "passed": total.passed,
         "failed": total.failed,

@@ -25,15 +25,10 @@ def _blocks(queues: int, cids: tuple[str, ...]) -> dict[str, range]:
 
 
 @dataclass(frozen=True, slots=True)
-class Averagely:
+class Averagely(interface.PositionStrategy):
     """``AllocateMessageQueueAveragely``, the default of all consumers."""
 
     name: ClassVar[str] = "AVG"
-
-    def allocate(
-        self, consumer_group: str | None, current_cid: str | None, mq_all: interface.Mqs, cid_all: interface.Cids
-    ) -> list[Queue]:
-        return interface.queues_at(self.positions(current_cid, mq_all, cid_all), mq_all)
 
     def positions(self, current_cid: str | None, mq_all: interface.Mqs, cid_all: interface.Cids) -> range:
         given = interface.check(current_cid, mq_all, cid_all)
@@ -45,15 +40,10 @@ class Averagely:
 
 
 @dataclass(frozen=True, slots=True)
-class AveragelyByCircle:
+class AveragelyByCircle(interface.PositionStrategy):
     """``AllocateMessageQueueAveragelyByCircle``."""
 
     name: ClassVar[str] = "AVG_BY_CIRCLE"
-
-    def allocate(
-        self, consumer_group: str | None, current_cid: str | None, mq_all: interface.Mqs, cid_all: interface.Cids
-    ) -> list[Queue]:
-        return interface.queues_at(self.positions(current_cid, mq_all, cid_all), mq_all)
 
     def positions(self, current_cid: str | None, mq_all: interface.Mqs, cid_all: interface.Cids) -> range:
         given = interface.check(current_cid, mq_all, cid_all)

@@ -62,7 +62,7 @@ def ring_of(cid_all: tuple[str, ...], virtual_nodes: int, hash_function: HashFun
 
 
 @dataclass(frozen=True, slots=True)
-class ConsistentHash:
+class ConsistentHash(interface.PositionStrategy):
     """``AllocateMessageQueueConsistentHash``.
 
     ``virtual_nodes``: points of each member on the ring. ``hash_function``: text to any whole number.
@@ -77,11 +77,6 @@ class ConsistentHash:
     def __post_init__(self) -> None:
         if self.virtual_nodes < 0:
             raise interface.illegal_argument(f"illegal virtualNodeCnt :{self.virtual_nodes}")
-
-    def allocate(
-        self, consumer_group: str | None, current_cid: str | None, mq_all: interface.Mqs, cid_all: interface.Cids
-    ) -> list[Queue]:
-        return interface.queues_at(self.positions(current_cid, mq_all, cid_all), mq_all)
 
     def positions(self, current_cid: str | None, mq_all: interface.Mqs, cid_all: interface.Cids) -> list[int]:
         given = interface.check(current_cid, mq_all, cid_all)

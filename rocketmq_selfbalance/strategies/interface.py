@@ -26,6 +26,8 @@ Cids: TypeAlias = Sequence[str] | None
 class Strategy(Protocol):
     """A strategy object with its settings, as each client has one."""
 
+    __slots__ = ()
+
     @property
     def name(self) -> str:
         """What its ``getName()`` returns."""
@@ -42,6 +44,11 @@ class Strategy(Protocol):
 @runtime_checkable
 class PositionStrategy(Strategy, Protocol):
     """A strategy that picks from the queues it is given. All of RocketMQ's do, except CONFIG."""
+
+    __slots__ = ()
+
+    def allocate(self, consumer_group: str | None, current_cid: str | None, mq_all: Mqs, cid_all: Cids) -> list[Queue]:
+        return queues_at(self.positions(current_cid, mq_all, cid_all), mq_all)
 
     def positions(self, current_cid: str | None, mq_all: Mqs, cid_all: Cids) -> Positions:
         """`allocate` in positions."""

@@ -35,7 +35,7 @@ def share(kept: Sequence[int], members: int, index: int) -> list[int]:
 
 
 @dataclass(frozen=True, slots=True)
-class ByMachineRoom:
+class ByMachineRoom(interface.PositionStrategy):
     """``AllocateMessageQueueByMachineRoom``. ``consumer_idcs``: the rooms to consume from, None where never set.
 
     Queues of other rooms go to nobody; where the members are plays no role.
@@ -44,11 +44,6 @@ class ByMachineRoom:
     name: ClassVar[str] = "MACHINE_ROOM"
 
     consumer_idcs: frozenset[str] | None = None
-
-    def allocate(
-        self, consumer_group: str | None, current_cid: str | None, mq_all: interface.Mqs, cid_all: interface.Cids
-    ) -> list[Queue]:
-        return interface.queues_at(self.positions(current_cid, mq_all, cid_all), mq_all)
 
     def positions(self, current_cid: str | None, mq_all: interface.Mqs, cid_all: interface.Cids) -> list[int]:
         given = interface.check(current_cid, mq_all, cid_all)
@@ -119,7 +114,7 @@ class Rooms(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class MachineRoomNearby:
+class MachineRoomNearby(interface.PositionStrategy):
     """``AllocateMachineRoomNearby`` around an inner strategy, which splits the queues of one room.
 
     Raises `AllocationError` where one of the two is None, as its constructor does.
@@ -136,11 +131,6 @@ class MachineRoomNearby:
     @property
     def name(self) -> str:
         return f"{MACHINE_ROOM_NEARBY}-{self.inner.name}"
-
-    def allocate(
-        self, consumer_group: str | None, current_cid: str | None, mq_all: interface.Mqs, cid_all: interface.Cids
-    ) -> list[Queue]:
-        return interface.queues_at(self.positions(current_cid, mq_all, cid_all), mq_all)
 
     def positions(self, current_cid: str | None, mq_all: interface.Mqs, cid_all: interface.Cids) -> list[int]:
         given = interface.check(current_cid, mq_all, cid_all)

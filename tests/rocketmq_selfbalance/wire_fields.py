@@ -1,7 +1,8 @@
 """What the real protocol carries, and where it carries the fields of our messages.
 
-`LAYOUTS` is taken from the protocol's description and the recorded frames: request code, names in the header, paths in
-the body (``a.b``: ``b`` of each element of ``a``). Those of answers bear the code of their request. `PLACES` says where
+`LAYOUTS` has the request codes, and of what no recorded frame shows, as the protocol describes it, the names in the
+header and the paths in the body (``a.b``: ``b`` of each element of ``a``). Those of answers bear the code of their
+request. `PLACES` says where
 each field of our messages travels: ``frame`` (every frame has it), ``header``, ``body``, or a record's ``property``.
 """
 
@@ -26,11 +27,9 @@ FRAME = frozenset({"code", "opaque", "flag"})
 RECORD = frozenset({"RETRY_TOPIC", "ORIGIN_MESSAGE_ID", "reconsumeTimes"})
 """Of a record of a retry topic: two properties, and a field of every record."""
 
-_QUEUE = "consumerGroup topic queueId bname"
 _TOPIC = "topicConfigSerializeWrapper.topicConfigTable"
 _CONSUMER = "consumerDataSet"
 _READS = f"{_CONSUMER}.subscriptionDataSet"
-_LOCK = "consumerGroup clientId mqSet.topic mqSet.brokerName mqSet.queueId onlyThisBroker"
 
 LAYOUTS: Mapping[type[object], Layout] = {
     nameserver.RegisterBroker: layout(
@@ -43,58 +42,30 @@ LAYOUTS: Mapping[type[object], Layout] = {
     ),
     nameserver.UnregisterBroker: layout(104, "brokerName brokerAddr clusterName brokerId"),
     nameserver.BrokerHeartbeat: layout(904, "clusterName brokerAddr brokerName brokerId heartbeatTimeoutMills"),
-    nameserver.GetRouteInfo: layout(105, "topic"),
-    nameserver.RouteInfoAnswer: layout(
-        105,
-        "",
-        "queueDatas.brokerName queueDatas.readQueueNums queueDatas.writeQueueNums queueDatas.perm"
-        " queueDatas.topicSysFlag brokerDatas.cluster brokerDatas.brokerName brokerDatas.brokerAddrs"
-        " brokerDatas.enableActingMaster filterServerTable",
-        is_answer=True,
-    ),
+    nameserver.GetRouteInfo: layout(105),
+    nameserver.RouteInfoAnswer: layout(105, is_answer=True),
     nameserver.WipeWritePerm: layout(205, "brokerName"),
     nameserver.AddWritePerm: layout(327, "brokerName"),
     nameserver.DeleteTopicInNameServer: layout(216, "topic"),
-    membership.HeartBeat: layout(
-        34,
-        "",
-        f"clientID producerDataSet producerDataSet.groupName {_CONSUMER}.groupName {_CONSUMER}.consumeType"
-        f" {_CONSUMER}.messageModel {_CONSUMER}.consumeFromWhere {_CONSUMER}.unitMode {_READS}.topic"
-        f" {_READS}.subString {_READS}.subVersion"
-        f" {_READS}.classFilterMode {_READS}.codeSet {_READS}.expressionType {_READS}.tagsSet"
-        " heartbeatFingerprint withoutSub",
-    ),
-    membership.UnregisterClient: layout(35, "clientID consumerGroup producerGroup"),
-    membership.GetConsumerListByGroup: layout(38, "consumerGroup"),
-    membership.ConsumerList: layout(38, "", "consumerIdList", is_answer=True),
-    membership.NotifyConsumerIdsChanged: layout(40, "consumerGroup"),
-    requests.LockBatchMq: layout(41, "", _LOCK),
-    requests.LockBatchMqAnswer: layout(
-        41, "", "lockOKMQSet.topic lockOKMQSet.brokerName lockOKMQSet.queueId", is_answer=True
-    ),
-    requests.UnlockBatchMq: layout(42, "", _LOCK),
-    offsets.UpdateConsumerOffset: layout(15, f"{_QUEUE} commitOffset"),
-    offsets.QueryConsumerOffset: layout(14, f"{_QUEUE} setZeroIfNotFound"),
-    offsets.GetMaxOffset: layout(30, "topic queueId bname"),
+    membership.HeartBeat: layout(34),
+    membership.UnregisterClient: layout(35),
+    membership.GetConsumerListByGroup: layout(38),
+    membership.ConsumerList: layout(38, is_answer=True),
+    membership.NotifyConsumerIdsChanged: layout(40),
+    requests.LockBatchMq: layout(41),
+    requests.LockBatchMqAnswer: layout(41, is_answer=True),
+    requests.UnlockBatchMq: layout(42),
+    offsets.UpdateConsumerOffset: layout(15),
+    offsets.QueryConsumerOffset: layout(14, "setZeroIfNotFound"),
+    offsets.GetMaxOffset: layout(30, "bname"),
     offsets.GetMinOffset: layout(31, "topic queueId bname"),
     offsets.SearchOffsetByTimestamp: layout(29, "topic queueId bname timestamp"),
-    offsets.OffsetAnswer: layout(14, "offset", is_answer=True),
+    offsets.OffsetAnswer: layout(14, is_answer=True),
     offsets.ResetConsumerClientOffset: layout(220, "topic group timestamp isForce", "offsetTable"),
-    offsets.PullMessage: layout(
-        11,
-        f"{_QUEUE} queueOffset maxMsgNums maxMsgBytes sysFlag commitOffset suspendTimeoutMillis subscription subVersion"
-        " expressionType",
-    ),
-    offsets.PullAnswer: layout(
-        11,
-        "nextBeginOffset minOffset maxOffset suggestWhichBrokerId groupSysFlag topicSysFlag",
-        "records",
-        is_answer=True,
-    ),
-    offsets.ConsumerSendMsgBack: layout(
-        36, "offset group delayLevel originMsgId originTopic unitMode maxReconsumeTimes bname"
-    ),
-    requests.Answer: layout(34, "IS_SUB_CHANGE IS_SUPPORT_HEART_BEAT_V2", is_answer=True),
+    offsets.PullMessage: layout(11),
+    offsets.PullAnswer: layout(11, is_answer=True),
+    offsets.ConsumerSendMsgBack: layout(36),
+    requests.Answer: layout(34, is_answer=True),
     membership.UpdateTopic: layout(
         17, "topic defaultTopic readQueueNums writeQueueNums perm topicFilterType topicSysFlag order attributes force"
     ),

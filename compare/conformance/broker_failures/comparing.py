@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Final, NamedTuple
 
 from compare.conformance.cases import Difference, Measure
-from compare.conformance.recordings import outside
+from compare.conformance.recordings import outside, within
 from compare.running.outages import unread, unsent
 from compare.running.production import ProductionHistory, productions
 from compare.running.run_variant import RunResult, run_variant
@@ -135,17 +135,9 @@ def compared(plan: Plan, real: Happened, runs: Sequence[Happened]) -> tuple[list
         found = [each for run in runs if (each := {**run.stages, **run.longest}.get(name)) is not None]
         if recorded is None and not found:
             continue
-        ranges.append(_within(plan.name, name, recorded, found, plan.noise.get(name, 0.0)))
+        above = plan.noise.get(name, 0.0)
+        ranges.append(within(plan.name, name, recorded, found, NOISE_S, share=SHARE, above=above))
     return outside([*counts, *ranges]), [*counts, *ranges]
-
-
-def _within(case: str, name: str, recorded: float | None, found: Sequence[float], noise: float) -> Measure:
-    if recorded is None or not found:
-        return Measure(case, name, recorded, [min(found), max(found)] if found else None, None, False)
-    low, high = min(found) * (1 - SHARE) - NOISE_S, max(found) * (1 + SHARE) + NOISE_S + noise
-    return Measure(
-        case, name, recorded, [min(found), max(found)], [max(low, 0.0), high], max(low, 0.0) <= recorded <= high
-    )
 
 
 def _apart(stages: Mapping[str, float]) -> Iterator[tuple[str, str]]:

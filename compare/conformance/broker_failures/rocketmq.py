@@ -35,7 +35,7 @@ from compare.conformance.broker_failures.rocketmq_recorded import (
     stages_of,
 )
 from compare.conformance.cases import Difference, Measure, validated
-from compare.conformance.recordings import System, outside
+from compare.conformance.recordings import System, outside, widened
 from protocols.engine.nodes import Time, Unobserved
 from protocols.engine.randomness import number_below
 from protocols.facts import Delivered, Owns, Stage, Writes
@@ -209,8 +209,7 @@ def _within(kind: str, name: str, real: float | None, found: Sequence[float | No
         return Measure(kind, name, None, model, "never in some run", len(values) < len(found))
     if not values:
         return Measure(kind, name, real, None, None, False)
-    low = max(0.0, min(values) - noise - SHARE * min(values))
-    high = max(values) + noise + SHARE * max(values)
+    low, high = widened(values, noise, SHARE)
     return Measure(kind, name, real, model, [round(low, 3), round(high, 3)], low <= real <= high)
 
 

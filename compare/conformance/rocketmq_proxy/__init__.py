@@ -3,7 +3,8 @@ how, `comparing` what is compared."""
 
 from random import Random
 
-from compare.conformance.cases import Line, Played
+from compare.conformance.cases import Difference, Line, Measure, Played
+from compare.conformance.recordings import closest
 from compare.conformance.rocketmq_proxy.comparing import compared
 from compare.conformance.rocketmq_proxy.parts import Phases
 from compare.conformance.rocketmq_proxy.reading import read
@@ -31,14 +32,10 @@ def play(line: Line) -> Played:
     recording = read(line)
     if any(topic.type == _LITE for topic in recording.topology.topics.values()):
         return Played(skipped="lite topics are not modelled")
-    best: Played | None = None
-    for run in range(MOST_RUNS):
-        replay = Replay(recording, _phases(run))
+
+    def replayed(number: int) -> tuple[list[Difference], list[Measure]]:
+        replay = Replay(recording, _phases(number))
         replay.run()
-        differences, measures = compared(replay)
-        if best is None or len(differences) < len(best.differences):
-            best = Played(differences, measures)
-        if not differences:
-            break
-    assert best is not None
-    return best
+        return compared(replay)
+
+    return closest(MOST_RUNS, replayed)

@@ -3,9 +3,11 @@
 import copy
 import gzip
 import json
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import Any
+
+from compare.conformance.cases import MalformedCase
 
 Place = tuple[str | int, ...]
 
@@ -21,6 +23,14 @@ SORTED = {"members", "pending_sync"}
 def traces(path: Path) -> Iterator[dict[str, Any]]:
     with gzip.open(path) as lines:
         yield from map(json.loads, lines)
+
+
+def noticed(play: Callable[[dict[str, Any]], object], trace: dict[str, Any]) -> bool:
+    """Whether its player sees that a trace is not what was recorded."""
+    try:
+        return bool(play(trace))
+    except MalformedCase:
+        return True
 
 
 def leaves(value: Any, place: Place = ()) -> Iterator[Place]:

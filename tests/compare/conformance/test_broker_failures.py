@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from compare.conformance.broker_failures import KAFKA_BROKERS
+from compare.conformance.broker_failures.kafka import KAFKA_BROKERS
 from compare.conformance.cases import MalformedCase
 from compare.conformance.recordings import play
 from tests.rows import rows

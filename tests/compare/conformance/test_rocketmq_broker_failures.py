@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from compare.conformance.broker_failures import ROCKETMQ_BROKERS
+from compare.conformance.broker_failures.rocketmq import ROCKETMQ_BROKERS
 from compare.conformance.cases import MalformedCase
 from compare.conformance.recordings import RUNS, play
 

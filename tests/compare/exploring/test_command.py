@@ -6,6 +6,7 @@ import subprocess
 import sys
 from base64 import urlsafe_b64encode
 from pathlib import Path
+from typing import Any
 from zlib import compress
 
 import pytest
@@ -70,38 +71,31 @@ def test_document(found: dict[str, object]) -> None:
     assert held == {"name": PER_GENERATION, "held": True, **nothing}
 
 
+def told_with(seed: str, *arguments: str) -> tuple[int, dict[str, Any]]:
+    """Exit code and document of a process of its own with this hash seed."""
+    result = subprocess.run(
+        [sys.executable, "-m", "compare", "explore", *arguments, "--format", "json"],
+        cwd=ROOT,
+        env={"PYTHONHASHSEED": seed, "PYTHONPATH": str(ROOT)},
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=False,
+    )
+    return result.returncode, json.loads(result.stdout)
+
+
 def test_a_token_replays_on_another_machine(path: Path, found: dict[str, object]) -> None:
     violated = found["properties"][0]  # type: ignore[index]
     for seed in ("1", "77"):
-        arguments = ["explore", str(path), "--replay", violated["token"], "--format", "json"]
-        result = subprocess.run(
-            [sys.executable, "-m", "compare", *arguments],
-            cwd=ROOT,
-            env={"PYTHONHASHSEED": seed, "PYTHONPATH": str(ROOT)},
-            capture_output=True,
-            text=True,
-            timeout=120,
-            check=False,
-        )
-        assert result.returncode == 1, result.stderr
-        assert json.loads(result.stdout)["properties"] == [violated]
+        code, document = told_with(seed, str(path), "--replay", violated["token"])
+        assert (code, document["properties"]) == (1, [violated])
 
 
 def test_the_same_search_under_any_hash_seed(path: Path) -> None:
     outputs = set()
     for seed in ("3", "4"):
-        bounds = ["--depth", "9", "--random-runs", "30"]
-        arguments = ["explore", str(path), "--property", PER_GENERATION, *bounds, "--format", "json"]
-        result = subprocess.run(
-            [sys.executable, "-m", "compare", *arguments],
-            cwd=ROOT,
-            env={"PYTHONHASHSEED": seed, "PYTHONPATH": str(ROOT)},
-            capture_output=True,
-            text=True,
-            timeout=120,
-            check=False,
-        )
-        document = json.loads(result.stdout)
+        _, document = told_with(seed, str(path), "--property", PER_GENERATION, "--depth", "9", "--random-runs", "30")
         assert document["complete"] is False
         assert document.pop("seconds") > 0
         outputs.add(json.dumps(document))

@@ -77,7 +77,7 @@ def did(
         exchanges.sent(1.0, 1.0, "peer", BROKERS[0], request, 0, 0)
         if answer is not None:
             exchanges.sent(2.0, 2.0, BROKERS[0], "peer", answer, 0, 0)
-    stage = Stage(cast(Any, _World(alive)), exchanges, cast(Any, None), True, Mark(0.0, 0, "m", refused))
+    stage = Stage(cast(Any, _World(alive)), exchanges, cast(Any, None), Mark(0.0, 0, "m", refused))
     return reaction(stage, BY_NAME[of])
 
 

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable
 from pathlib import Path
+from typing import Any
 
 from compare.reading import kafka
 from compare.reading.observed import ObservedGroup, Skipped, SourceText, split
@@ -21,21 +22,21 @@ def read(*sources: SourceText | Skipped) -> tuple[dict[str, ObservedGroup], list
 
 def read_all(sources: Iterable[SourceText | Skipped]) -> tuple[list[ObservedGroup], list[Skipped]]:
     """All groups in order."""
+    return read_with(kafka, sources)
+
+
+def read_with(reader: Any, sources: Iterable[SourceText | Skipped]) -> tuple[list[ObservedGroup], list[Skipped]]:
+    """All groups that one system's reader finds, and what was skipped."""
     facts, skipped = [], []
     for source in sources:
         if isinstance(source, Skipped):
             skipped.append(source)
             continue
-        for kind, block in split(source, kafka.KINDS):
-            found = [kafka.explain(block)] if kind is None else kind.parse(block)
-            for fact in found:
-                if isinstance(fact, Skipped):
-                    skipped.append(fact)
-                elif fact is None:
-                    skipped.append(Skipped(source.name, block.first, "unknown"))
-                else:
-                    facts.append(fact)
-    return kafka.join(facts), skipped
+        for kind, block in split(source, reader.KINDS):
+            for fact in [reader.explain(block)] if kind is None else kind.parse(block):
+                told = Skipped(source.name, block.first, "unknown") if fact is None else fact
+                (skipped if isinstance(told, Skipped) else facts).append(told)
+    return reader.join(facts), skipped
 
 
 def read_files(*paths: Path) -> tuple[dict[str, ObservedGroup], list[Skipped]]:

@@ -5,9 +5,10 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 
 from compare.reading import rocketmq
-from compare.reading.observed import ObservedGroup, Skipped, SourceText, split
+from compare.reading.observed import ObservedGroup, Skipped, SourceText
 from compare.reading.sources import load
 from protocols import Queue
+from tests.compare.reading.reading_kafka import read_with
 
 CAPTURES = Path(__file__).parent.parent.parent / "captures" / "rocketmq"
 GROUPS = sorted((CAPTURES / "groups").iterdir())
@@ -17,21 +18,7 @@ Owned = Mapping[str, frozenset[Queue]]
 
 def read_all(sources: Iterable[SourceText | Skipped]) -> tuple[list[ObservedGroup], list[Skipped]]:
     """All groups, and what was skipped."""
-    facts, skipped = [], []
-    for source in sources:
-        if isinstance(source, Skipped):
-            skipped.append(source)
-            continue
-        for kind, block in split(source, rocketmq.KINDS):
-            if kind is None:
-                skipped.append(rocketmq.explain(block) or Skipped(source.name, block.first, "unknown"))
-                continue
-            for fact in kind.parse(block):
-                if isinstance(fact, Skipped):
-                    skipped.append(fact)
-                else:
-                    facts.append(fact)
-    return rocketmq.join(facts), skipped
+    return read_with(rocketmq, sources)
 
 
 def read_files(*paths: Path) -> tuple[dict[str, ObservedGroup], list[Skipped]]:
