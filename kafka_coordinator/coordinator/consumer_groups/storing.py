@@ -108,13 +108,15 @@ def store_pattern(core: Core, group: ConsumerGroup, regex: str) -> None:
 
 
 def store_whole(core: Core, group: ConsumerGroup) -> None:
-    for member in group.members.values():
+    """Write a group that was made, or converted with its members, all at once."""
+    members = [group.members[member_id] for member_id in group.converted]
+    for member in members:
         store_profile(core, group, member)
     store_epoch(core, group)
-    for member_id in group.members:
-        store_target(core, group, member_id)
+    for member in members:
+        store_target(core, group, member.id)
     store_target_epoch(core, group)
-    for member in group.members.values():
+    for member in members:
         store_standing(core, group, member)
 
 

@@ -36,6 +36,7 @@ def compute_target(
     name = voted(group.assignors, caller.profile.assignor) or core.settings.assignors[0]
     # Kafka's own map has no newcomer yet.
     newcomer, most = (caller.id, group.most_before) if is_new else (None, group.most_members)
+    most -= bool(group.converted)  # each was put once (`timeline_shift`)
     if name == "uniform" and alike and group.homogeneous():
         changed = _balance(core, group).compute(group.target, most, newcomer)
     else:
