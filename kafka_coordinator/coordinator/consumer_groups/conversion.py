@@ -177,6 +177,14 @@ def may_downgrade(core: Core, group: ConsumerGroup, gone: Collection[str], joini
     )
 
 
+def check_targets(core: Core, group: ConsumerGroup, gone: Collection[str] = ()) -> None:
+    """`Refused` where the group is to become a classic one without these members, and the released broker fails because
+    another one has no target yet."""
+    lacks_target = any(each not in group.target for each in group.members if each not in gone)
+    if lacks_target and not core.settings.version.downgrades_without_target:
+        raise Refused(UNKNOWN_SERVER_ERROR)
+
+
 def downgrade(
     core: Core, group: ConsumerGroup, gone: Collection[str], by: str | None, words: str, now: Time, out: Outbox
 ) -> None:

@@ -23,7 +23,7 @@ from kafka_coordinator.coordinator.consumer_groups.member import JOINING, Consum
 from kafka_coordinator.coordinator.consumer_groups.uniform_balance import timeline_order
 from kafka_coordinator.coordinator.core import Core
 from kafka_coordinator.coordinator.group import session_timer
-from kafka_coordinator.coordinator.log import Key, Value
+from kafka_coordinator.coordinator.log import GroupKey, Key, Value
 from protocols.engine.nodes import Outbox, Time
 from protocols.facts import Granted, RebalanceBegan, RebalanceEnded, Transition
 from protocols.java import Queue
@@ -229,7 +229,8 @@ def _seated(
             group.most_before = max(group.most_before, len(members))
         elif isinstance(key, MemberKey):
             members.pop(key.member_id, None)
-        elif isinstance(key, EpochKey) and value is None:
+        elif (isinstance(key, EpochKey) and value is None) or isinstance(key, GroupKey):
+            # Whatever is read of a classic group of this id ends the other one.
             members.clear()
             group.most_before = 0
     return [(groups[group_id], members) for group_id, members in seated.items()]
