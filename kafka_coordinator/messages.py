@@ -345,7 +345,7 @@ class ConsumerGroupDescribe(NamedTuple):
 
 
 class DescribedConsumer(NamedTuple):
-    """One member of a group of the consumer protocol; partitions are sorted."""
+    """One member of a group of the consumer protocol; partitions are sorted, those that it must give up come last."""
 
     member_id: str
     instance_id: str | None

@@ -89,6 +89,8 @@ _OF_A_MEMBER = {"metadata", "target_assignment"}
 
 _ONE_SHARD = {"offsets.topic.num.partitions": 1}
 """The recording ran all groups on one partition of ``__consumer_offsets``."""
+_NEVER_CLEANED = 1 << 62
+"""Records: the recorded log kept all of them."""
 
 
 def recognises(line: Line) -> bool:
@@ -159,7 +161,7 @@ class Session:
         in_order = sorted(self.ids, key=_number_of)
         self._unused = [self.ids[symbol] for symbol in in_order if self.ids[symbol] not in chosen]
         try:
-            base = BrokerSettings(load_ms=0, version=kafka_version(version))
+            base = BrokerSettings(load_ms=0, log_cleaner_least_records=_NEVER_CLEANED, version=kafka_version(version))
             settings = with_settings(base, {**_ONE_SHARD, **config}, "config")
         except UserError as error:
             raise MalformedCase("config", "settings of a broker", str(error)) from None

@@ -20,7 +20,7 @@ from typing import TypeAlias
 from kafka_coordinator.assignors import inputs
 from kafka_coordinator.assignors.range import server_range
 from kafka_coordinator.assignors.uniform_heterogeneous import uniform_heterogeneous
-from protocols.java import entry_order, size_for_set_of
+from protocols.java import entry_order, size_for_set_of, string_entry_order
 
 
 def id_hash(topic_id: int) -> int:
@@ -30,9 +30,10 @@ def id_hash(topic_id: int) -> int:
 
 
 def topic_order(group: inputs.GroupMetadata, topics: Sequence[str]) -> list[str]:
-    """The order in which the assignor walks these topics: a Java set of their ids, built from a collection."""
-    by_id = {group.topic_ids[topic]: topic for topic in topics}
-    return [by_id[each] for each in entry_order(list(by_id), id_hash, size_for_set_of(len(by_id)))]
+    """The order in which the assignor walks these topics: a HashSet of their ids, made from one of their names."""
+    size = size_for_set_of(len(topics))
+    by_id = {group.topic_ids[topic]: topic for topic in string_entry_order(topics, size)}
+    return [by_id[each] for each in entry_order(list(by_id), id_hash, size)]
 
 
 def uniform_homogeneous(group: inputs.GroupMetadata) -> inputs.Assignment:

@@ -7,8 +7,12 @@ In Kafka `UniformHeterogeneousAssignmentBuilder`.
 """
 
 from collections.abc import Sequence
+from typing import TypeAlias
 
 from kafka_coordinator.assignors.inputs import Assignment, AssignorError, GroupMetadata
+
+Given: TypeAlias = list[dict[int, None]]
+"""Of each member the partitions that it is given, in this order, in which its topics come to stand in the target."""
 
 _MAX_ROUNDS = 16
 _SIGN = 1 << 63
@@ -40,15 +44,18 @@ def uniform_heterogeneous(group: GroupMetadata) -> Assignment:
 
     topics = _in_order(group, subscribers)
     numbers = {topic: range(first[topic], first[topic] + group.topics[topic]) for topic in topics}
+    kept = list(owner)
+    given: Given = [{} for _ in members]
     for topic in topics:
-        _fill(numbers[topic], subscribers[topic], owner, sizes)
-    _balance([(numbers[topic], subscribers[topic]) for topic in topics if len(subscribers[topic]) > 1], owner, sizes)
+        _fill(numbers[topic], subscribers[topic], owner, sizes, given)
+    shared = [(numbers[topic], subscribers[topic]) for topic in topics if len(subscribers[topic]) > 1]
+    _balance(shared, owner, sizes, given)
 
     owned: list[list[int]] = [[] for _ in members]
-    for number, position in enumerate(owner):
-        if position >= 0:
+    for number, position in enumerate(kept):
+        if position >= 0 and owner[number] == position and number not in given[position]:
             owned[position].append(number)
-    return Assignment(owned)
+    return Assignment([[*mine, *new] for mine, new in zip(owned, given, strict=True)])
 
 
 def _in_order(group: GroupMetadata, subscribers: dict[str, list[int]]) -> list[str]:
@@ -116,7 +123,7 @@ def _ranked(positions: Sequence[int], sizes: list[int]) -> list[int]:
     return sorted(positions, key=sizes.__getitem__)
 
 
-def _fill(numbers: range, positions: Sequence[int], owner: list[int], sizes: list[int]) -> None:
+def _fill(numbers: range, positions: Sequence[int], owner: list[int], sizes: list[int], given: Given) -> None:
     unowned = [number for number in numbers if owner[number] < 0]
     if not unowned:
         return
@@ -124,20 +131,21 @@ def _fill(numbers: range, positions: Sequence[int], owner: list[int], sizes: lis
     for number in unowned:
         position = low.next()
         owner[number] = position
+        given[position][number] = None
         sizes[position] += 1
 
 
-def _balance(topics: Sequence[tuple[range, list[int]]], owner: list[int], sizes: list[int]) -> None:
+def _balance(topics: Sequence[tuple[range, list[int]]], owner: list[int], sizes: list[int], given: Given) -> None:
     last_mover = 0
     for round_number in range(_MAX_ROUNDS):
         for index, (numbers, positions) in enumerate(topics):
             if round_number and index == last_mover:
                 return
-            if _balance_topic(numbers, positions, owner, sizes):
+            if _balance_topic(numbers, positions, owner, sizes, given):
                 last_mover = index
 
 
-def _balance_topic(numbers: range, positions: Sequence[int], owner: list[int], sizes: list[int]) -> bool:
+def _balance_topic(numbers: range, positions: Sequence[int], owner: list[int], sizes: list[int], given: Given) -> bool:
     """Move partitions of one topic from its largest subscribers to its smallest; whether any moved."""
     of_topic = [sizes[position] for position in positions]
     if max(of_topic) - min(of_topic) <= 1:
@@ -160,6 +168,8 @@ def _balance_topic(numbers: range, positions: Sequence[int], owner: list[int], s
             break
         number = left[giver].pop()
         owner[number] = taker
+        given[giver].pop(number, None)
+        given[taker][number] = None
         sizes[giver] -= 1
         sizes[taker] += 1
         moved = True

@@ -216,7 +216,7 @@ def answer_fetch(
 def delete_offsets(core: Core, now: Time, sender: str, request: OffsetDelete, out: Outbox) -> None:
     """Forget offsets, but not those of topics to which the group subscribes."""
     group = core.groups.get(request.group)
-    if group is None:
+    if group is None or not request.group:  # offsets without a group's name may be there
         error = GROUP_ID_NOT_FOUND if request.group else INVALID_GROUP_ID
         out.send(sender, OffsetDeleteAnswer(request.correlation, error, ()))
         return

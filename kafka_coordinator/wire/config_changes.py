@@ -32,6 +32,7 @@ from kafka_coordinator.wire.records.storage import (
 )
 from kafka_coordinator.wire.requests import KEYS, AlterConfigs, IncrementalAlterConfigs
 from kafka_coordinator.wire.state import NO_THROTTLE
+from protocols.java import string_entry_order
 
 if TYPE_CHECKING:
     from kio.schema.alter_configs.v2.request import AlterableConfig as Replacing
@@ -92,8 +93,9 @@ def _altered(
     if kind == BROKER_LOGGER:
         return {}
     values = {} if replaces else dict(cluster.storage.config(kind, name))
-    for config in resource.configs:
-        _change(values, config, kind, cluster.version.name)
+    asked = {config.name: config for config in resource.configs}
+    for each in string_entry_order(list(asked)):  # the controller has them in a HashMap
+        _change(values, asked[each], kind, cluster.version.name)
     if kind == BROKER_CONFIG:
         return values
     if kind == TOPIC_CONFIG and name:

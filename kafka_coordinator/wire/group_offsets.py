@@ -110,17 +110,23 @@ def _read_in_transaction(body: "TxnOffsetCommitRequest", asked: Asked) -> Sequen
 def _write_commit(
     kind: Kind, body: "OffsetCommitRequest", asked: Asked, answers: Sequence[OffsetCommitAnswer]
 ) -> Piece:
-    return _errors(kind, body, asked, dict(answers[0].errors) if answers else {})
+    return _errors(kind, body, asked, answers[0].errors if answers else ())
 
 
 def _errors(
-    kind: Kind, body: "OffsetCommitRequest | OffsetDeleteRequest", asked: Asked, errors: Mapping[Partition, str]
+    kind: Kind,
+    body: "OffsetCommitRequest | OffsetDeleteRequest",
+    asked: Asked,
+    answered: Sequence[tuple[Partition, str]],
 ) -> Piece:
     """The error of each partition of the request; first those about which the coordinator was not asked, and topics
     with such ones, as `OffsetCommitResponse.Builder.merge` puts them."""
     item = part(kind, "topics", "partitions")
     listed: dict[object, tuple[object, list[Entity], list[Entity]]] = {}
     named = [(_name(topic, asked), one.partition_index) for topic in body.topics for one in topic.partitions]
+    errors: dict[Partition, list[str]] = {}  # one may be named twice, and be taken once
+    for partition, error in reversed(answered):
+        errors.setdefault(partition, []).append(error)
     is_merged, rests = any(each not in errors for each in named), Rests()
     for topic in body.topics:
         if rests.due():
@@ -130,9 +136,10 @@ def _errors(
         key = getattr(topic, "topic_id", name) if is_merged else len(listed)
         _, first, then = listed.setdefault(key, (topic, [], []))
         for number in [one.partition_index for one in topic.partitions]:
-            error = errors.get((name, number))
-            made = make(item, partition_index=number, error_code=code(error or missing))
-            (first if error is None else then).append(made)
+            told = errors.get((name, number))
+            error = missing if told is None else told.pop()
+            made = make(item, partition_index=number, error_code=code(error))
+            (first if told is None else then).append(made)
     topics = []
     for asked_topic, first, then in sorted(listed.values(), key=lambda each: not each[1]):
         if rests.due():
@@ -241,7 +248,7 @@ def _write_delete(
     (answer,) = answers
     if answer.error != NONE:
         return make(kind, throttle_time=NO_THROTTLE, error_code=code(answer.error), topics=())
-    return (yield from _errors(kind, body, asked, dict(answer.errors)))
+    return (yield from _errors(kind, body, asked, answer.errors))
 
 
 TRANSLATIONS: Mapping[int, Translation] = {

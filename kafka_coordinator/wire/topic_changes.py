@@ -182,11 +182,14 @@ def delete_topics(cluster: ClusterRecord, request: DeleteTopics) -> Work:
         asked = [(name, NO_ID) for name in getattr(request.body, "topic_names", ())]
     times, ids = Counter(asked), cluster.ids()
     by_id = {known: topic for topic, known in ids.items()}
+    twice = {name for name, known in ids.items() if times[name, NO_ID] == times[None, known] == 1}
     done: dict[object, Entity] = {}
     rests = Rests()
     for name, number in asked:
         if rests.due():
             yield
+        if name is None and by_id.get(number) in twice:
+            continue  # answered by its name
         found, told = name, number
         code, message = ErrorCode.none, None
         key: object = (name, number)
@@ -197,6 +200,9 @@ def delete_topics(cluster: ClusterRecord, request: DeleteTopics) -> Work:
                 if name is not None:
                     what = "You may not specify both topic name and topic id."
                 raise RefusedError(ErrorCode.invalid_request, what)
+            if name in twice and number == NO_ID:
+                told = ids[name]
+                raise RefusedError(ErrorCode.invalid_request, _TWICE)
             found, told = _known(name, number, ids, by_id, times[name, number])
             if found not in cluster.topics():
                 raise RefusedError(ErrorCode.unknown_topic_or_partition, _NOT_HERE)
@@ -208,6 +214,7 @@ def delete_topics(cluster: ClusterRecord, request: DeleteTopics) -> Work:
 
 
 _NOT_HERE: Final = "This server does not host this topic-partition."
+_TWICE: Final = "The provided topic name maps to an ID that was already supplied."
 
 
 def _known(

@@ -8,9 +8,9 @@ from typing import Any, Final
 from compare.conformance.kafka_coordinator import Session
 from tests.exploration.coordinator_traces import topic_ids
 
-_TOPICS: Final = ("t1", "t2", "t3", "u1", "u2")
-_PATTERNS: Final = ("t.*", "t[12]|u1", "u\\d", "nothing", ".*")
-_PAUSES: Final = (1, 100, 500, 999, 1000, 1500, 3000, 5000, 9000, 12_000, 46_000)
+_TOPICS: Final = ("t1", "t2", "t3", "u1", "u2", "Aa", "BB", "orders.eu", "x_9")
+_PATTERNS: Final = ("t.*", "t[12]|u1", "u\\d", "nothing", ".*", "(Aa|BB)", "[tu].", "x?_9", "T1", "t1")
+_PAUSES: Final = (1, 7, 100, 500, 999, 1000, 1500, 3000, 5000, 9000, 12_000, 29_000, 44_999, 46_000, 61_000)
 _UNCHANGED: Final = {"rebalance_timeout_ms": -1, "subscribed": None, "regex": None, "assignor": None, "owned": None}
 _LONG: Final = 45_000
 _WITHOUT_GROUP: Final = ("advance", "set_topics", "fail_over", "list_groups")
@@ -53,7 +53,9 @@ class RandomStory:
 
     def __init__(self, seed: int, version: str) -> None:
         self.random, self.kind = Random(seed), KINDS[seed % len(KINDS)]
-        self.topics = {name: self.random.randint(1, 5) for name in _TOPICS[: self.random.randint(2, 4)]}
+        topics = self.random.sample(_TOPICS, self.random.randint(2, 7))
+        self.topics = {name: self._one(1, 2, 3, 5, 12) for name in topics}
+        self.loses, self.crowd = self._one(0.0, 0.1, 0.3), self._one(6, 14)
         self.config = {"group.initial.rebalance.delay.ms": self._one(0, 500, 3000)}
         if version != "4.1.0":
             self.config["group.consumer.assignment.interval.ms"] = self._one(0, 500, 1000, 1000, 3000)
@@ -85,7 +87,7 @@ class RandomStory:
     def _next(self) -> None:
         chance = self.random.random()
         if chance < 0.17 or not self.members:
-            self._newcomer() if len(self.members) < 6 else self._wait()
+            self._newcomer() if len(self.members) < self.crowd else self._wait()
         elif chance < 0.40:
             self._wait()
         elif chance < 0.46:
@@ -115,7 +117,7 @@ class RandomStory:
         self._join(member) if classic else self._beat(member, joins=True)
 
     def _some_topics(self) -> list[str]:
-        return sorted(self.random.sample(_TOPICS[:4], self.random.randint(1, 3)))
+        return sorted(self.random.sample(_TOPICS, self.random.randint(1, 5)))
 
     def _wait(self) -> None:
         self._do("advance", {"ms": self._one(*_PAUSES)})
@@ -219,7 +221,7 @@ class RandomStory:
         given = {"member_id": member.id, "instance_id": member.instance, "client_id": "c", "api_version": 9}
         session = self._one(10, 5999, 10_000_000) if self.random.random() < 0.02 else self._one(6000, 10_000, _LONG)
         timeouts = {"session_timeout_ms": session, "rebalance_timeout_ms": self._one(5000, 12_000, 30_000)}
-        protocols = self._one(["range"], ["range", "cooperative-sticky"], ["cooperative-sticky", "range"])
+        protocols = self._one(["range"], ["cooperative-sticky", "range"], ["range", "roundrobin", "sticky"])
         if self.random.random() < 0.04:
             protocols = ["other"]
         about = {"protocol_type": "consumer", "protocols": protocols, "topics": member.topics}
@@ -309,6 +311,8 @@ class RandomStory:
             self._join(member)
         elif error in ("UNKNOWN_MEMBER_ID", "FENCED_MEMBER_EPOCH", "FENCED_INSTANCE_ID", "UNRELEASED_INSTANCE_ID"):
             member.is_in, member.id = False, "" if member.classic else member.id
+        elif error == "NONE" and "member_epoch" in resp and self.random.random() < self.loses:
+            pass  # the answer is lost
         elif error == "NONE" and "member_epoch" in resp:
             member.epoch, member.is_in = resp["member_epoch"], resp["member_epoch"] > 0
             member.owned = member.owned if resp["assignment"] is None else resp["assignment"]

@@ -14,7 +14,7 @@ from compare.conformance.cases import Difference, Measure
 from compare.conformance.kafka_recordings.happened import Called, Happened, figures_of, without_restless
 from compare.conformance.kafka_recordings.playing import exchanged, may_exchange
 from compare.conformance.kafka_recordings.reading import JAVA, Client, queue_names
-from compare.conformance.kafka_recordings.scenario import Plan, Run, is_busy
+from compare.conformance.kafka_recordings.scenario import Plan, Run
 from compare.conformance.recordings import NOISE_MS, Exact, equal, longest, outside, ownership, within
 from protocols.java import Queue
 
@@ -30,8 +30,6 @@ def compared(
     recorded = exact(plan, real, real)
     same = equal(case, recorded, [exact(plan, happened, real) for _, happened in runs], "equal: {} of {} runs")
     differences = [Difference(case, each.quantity, each.real, each.model) for each in same if not each.passed]
-    if any(not client.is_classic for client in plan.clients.values()):
-        runs = [(run, happened) for run, happened in runs if not is_busy(run)]
     ranges = []
     for quantity, (figure, found) in _ranges(plan, real, runs).items():
         records = rate / 1000 if quantity.startswith(AGAIN) else 0.0

@@ -16,7 +16,7 @@ from typing import TypeVar
 from compare.catalogues import KEEPING
 from compare.conformance.kafka_recordings.happened import Called, Delivery, Happened, delivered_again, silences
 from compare.conformance.kafka_recordings.reading import JAVA
-from compare.conformance.kafka_recordings.scenario import LATENCY, Plan, Run, poll_wait
+from compare.conformance.kafka_recordings.scenario import LATENCY, Plan, Run
 from compare.conformance.recordings import Change, changed, simulate
 from kafka_coordinator.catalogue import NO_GENERATION
 from kafka_coordinator.cluster import KafkaCluster
@@ -50,7 +50,7 @@ def play(plan: Plan, run: Run) -> Happened:
     cluster = KafkaCluster(scenario, system, simulation)
     for member, client in plan.clients.items():
         if not client.is_classic:
-            cluster.members.poll_wait[MemberKey(plan.recording.group, member)] = poll_wait(run)
+            cluster.members.poll_wait[MemberKey(plan.recording.group, member)] = run.poll_wait
     heard.generation_of = partial(_generation, cluster)
     simulate(cluster, simulation, scenario)
     clients = {member: client.client_id for member, client in plan.clients.items()}

@@ -17,7 +17,7 @@ from dataclasses import dataclass
 
 from compare.conformance.cases import MalformedCase
 from compare.conformance.kafka_recordings.coordinator_log import Joined, joins
-from compare.conformance.kafka_recordings.reading import Client, Event, Recording, clients
+from compare.conformance.kafka_recordings.reading import JAVA, Client, Event, Recording, clients
 from compare.conformance.recordings import MOST_MS, NOISE_MS, RUNS
 from compare.conformance.releases import kafka_version
 from kafka_coordinator.cluster import BrokerSettings, ConsumerSettings
@@ -67,6 +67,8 @@ class Plan:
     """The longest period of a client that decides when something is noticed, in milliseconds."""
     coordinator: Mapping[str, object]
     """Settings of the coordinator that are not the defaults."""
+    late: int
+    """Milliseconds that a client's loop was late at most, as far as the recording tells; see `_lateness`."""
 
 
 def plan(recording: Recording) -> Plan:
@@ -98,7 +100,24 @@ def plan(recording: Recording) -> Plan:
         settled,
         min(max(periods, default=0), recording.end - settled),
         at_coordinator,
+        _lateness(recording, known, joined),
     )
+
+
+def _lateness(recording: Recording, known: Mapping[str, Client], joined: Sequence[Joined]) -> int:
+    """Milliseconds from the heartbeat with which a Java client of the consumer protocol joined to its first callback,
+    of the client that took longest. The coordinator answers such a heartbeat at once, and Java calls its listener with
+    whatever is in the answer, so that this is how long a loop kept a target waiting on that machine. No more than a
+    recorded figure may be outside of the runs' range."""
+    called: dict[str, float] = {}
+    for event in recording.of("assigned"):
+        called.setdefault(event.member, event.ms)
+    waits = [
+        called[each.member] - each.taken
+        for each in joined
+        if each.member in called and known[each.member].kind == JAVA and not known[each.member].is_classic
+    ]
+    return int(min(max(waits, default=0.0), NOISE_MS))
 
 
 def _coordinator_settings(recording: Recording) -> dict[str, object]:
@@ -257,19 +276,19 @@ POLL_WAITS = 130, 260
 """Milliseconds that a recorded client's loop waited for records inside poll(), at most, in the first run and in the
 last one. It polled for 100 ms at a time, on a busy machine."""
 
-BUSY = 5
-"""Two runs of so many pairs have clients that are as late as a recorded figure may be outside of the runs' range
-(`NOISE_MS`): on a machine with a load of 20 the first callback came up to 1.2 s after the answer. Order may depend on
-that; ranges are those of the other runs."""
+LATE = 2
+"""Every so many pairs of runs have clients that are as late as one of the recorded ones was (`Plan.late`)."""
 
 
 @dataclass(frozen=True, slots=True)
 class Run:
-    """One run of a plan: ``shift`` is how much later everything is that came after the first assignment."""
+    """One run of a plan: ``shift`` is how much later everything is that came after the first assignment; ``poll_wait``
+    how long the user's loop of a client of the consumer protocol waits for records at most."""
 
     scenario: Scenario
     shift: float
     settled: float
+    poll_wait: int
 
     def model_time(self, recorded: float) -> float:
         """A recorded time in the run's time."""
@@ -298,20 +317,13 @@ def run(plan: Plan, number: int) -> Run:
         run=RunPart.model_validate({"for": end, "seed": number, "latency": LATENCY}),
         events=tuple(sorted(events, key=lambda event: event.at)),
     )
-    return Run(scenario, shift, plan.settled)
+    return Run(scenario, shift, plan.settled, _poll_wait(plan, number))
 
 
-def is_busy(run: Run) -> bool:
-    """Whether the clients of the consumer protocol are late in this run."""
-    return run.scenario.run.seed // 2 % BUSY == BUSY // 2
-
-
-def poll_wait(run: Run) -> int:
-    """How long the user's loop of a client of the consumer protocol waits for records at most, in this run."""
-    if is_busy(run):
-        return int(NOISE_MS)
+def _poll_wait(plan: Plan, number: int) -> int:
     least, most = POLL_WAITS
-    return least + (most - least) * (run.scenario.run.seed // 2) // (RUNS // 2)
+    wait = least + (most - least) * (number // 2) // (RUNS // 2)
+    return max(wait, plan.late) if number // 2 % LATE else wait
 
 
 def _in_run(plan: Plan, recorded: float, event: ScenarioEvent, number: int, shift: float) -> ScenarioEvent:

@@ -50,18 +50,20 @@ def describe_consumer_group(
 
 
 def _described(core: Core, group: ConsumerGroup, member: ConsumerMember) -> messages.DescribedConsumer:
-    profile = member.profile
+    profile, standing = member.profile, member.standing
+    assigned = _known(core, standing.assigned)
+    pending = _known(core, standing.pending) if core.settings.version.describes_pending else ()
     return messages.DescribedConsumer(
         member.id,
         profile.instance_id,
         profile.rack,
         profile.client_id,
         profile.host,
-        member.standing.epoch,
+        standing.epoch,
         profile.classic is not None,
         profile.topics,
         profile.regex,
-        _known(core, member.standing.held if core.settings.version.describes_pending else member.standing.assigned),
+        assigned + pending,
         _known(core, group.target.get(member.id, ())),
     )
 

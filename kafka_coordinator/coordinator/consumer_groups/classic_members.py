@@ -12,7 +12,7 @@ from kafka_coordinator.assignors.inputs import Partition
 from kafka_coordinator.coordinator import states as classic_states
 from kafka_coordinator.coordinator.consumer_groups import states
 from kafka_coordinator.coordinator.consumer_groups.checks import Refused, check_room, existing
-from kafka_coordinator.coordinator.consumer_groups.conversion import become_classic, may_downgrade
+from kafka_coordinator.coordinator.consumer_groups.conversion import become_classic, check_targets, may_downgrade
 from kafka_coordinator.coordinator.consumer_groups.fencing import fence
 from kafka_coordinator.coordinator.consumer_groups.group import ConsumerGroup
 from kafka_coordinator.coordinator.consumer_groups.member import ClassicPart, ConsumerMember, Profile
@@ -70,6 +70,8 @@ def _joined(
         raise Refused(INCONSISTENT_GROUP_PROTOCOL if is_inconsistent else UNKNOWN_SERVER_ERROR)
     # Before anything changes: whether the last member of the consumer protocol is the one that is replaced.
     ends = old is not None and old.profile.classic is None and may_downgrade(core, group, {old.id}, joining=1)
+    if ends:
+        check_targets(core, group)
     member_id = out.new_id("") if has_no_id else request.member_id
     known = old or group.members.get(member_id)
     is_new = known is None or old is not None

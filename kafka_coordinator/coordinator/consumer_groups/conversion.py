@@ -10,6 +10,7 @@ In Kafka `GroupMetadataManager.convertToConsumerGroup`, `convertToClassicGroup`,
 """
 
 from collections.abc import Collection, Mapping
+from typing import Final
 
 from kafka_coordinator import messages
 from kafka_coordinator.assignors.inputs import Partition
@@ -38,6 +39,8 @@ from protocols.state_machine import ALWAYS
 
 UPGRADES = ("bidirectional", "upgrade")
 DOWNGRADES = ("bidirectional", "downgrade")
+
+_MALFORMED: Final = "the embedded consumer protocol is malformed"
 
 
 def group_for(core: Core, request: messages.ConsumerGroupHeartbeat, now: Time, out: Outbox) -> ConsumerGroup:
@@ -86,10 +89,9 @@ def install(core: Core, group: ConsumerGroup, now: Time, out: Outbox) -> None:
     if group.members:
         # That of the coordinator's map, into which each was put once, is the order in the log and that in which
         # sessions begin, and end where they end at the same time.
-        in_order = timeline_order(list(group.members), len(group.members) - 1)
-        group.members = {member_id: group.members[member_id] for member_id in in_order}
+        group.converted = tuple(timeline_order(list(group.members), len(group.members) - 1))
         store_whole(core, group)
-        for each in group.members.values():
+        for each in (group.members[member_id] for member_id in group.converted):
             after = states.MEMBER.next_state(states.ABSENT, states.UPGRADED, ALWAYS)
             out.observe(Transition(states.MEMBER.name, each.called, states.ABSENT, states.UPGRADED, after))
             observe_member_epoch(group.id, each, out)
@@ -99,13 +101,16 @@ def install(core: Core, group: ConsumerGroup, now: Time, out: Outbox) -> None:
 
 def _check_upgrade(core: Core, classic: Group) -> None:
     settings = core.settings
-    allowed = (
-        settings.group_consumer_migration_policy in UPGRADES
-        and classic.protocol_type == messages.CONSUMER_PROTOCOL_TYPE
-        and len(classic.members) <= settings.group_consumer_max_size
-    )
-    if not allowed:
-        raise Refused(GROUP_ID_NOT_FOUND)
+    if settings.group_consumer_migration_policy not in UPGRADES:
+        raise _not_upgraded(classic.id, "online upgrade is disabled")
+    if classic.protocol_type != messages.CONSUMER_PROTOCOL_TYPE:
+        raise _not_upgraded(classic.id, "the group does not use the consumer embedded protocol")
+    if len(classic.members) > settings.group_consumer_max_size:
+        raise _not_upgraded(classic.id, "the group size exceeds the consumer group maximum size")
+
+
+def _not_upgraded(group_id: str, why: str) -> Refused:
+    return Refused(GROUP_ID_NOT_FOUND, f"Cannot upgrade classic group {group_id} to consumer group because {why}.")
 
 
 def _answer_parked(core: Core, classic: Group, out: Outbox) -> None:
@@ -130,8 +135,8 @@ def _members_of(core: Core, classic: Group) -> list[tuple[ConsumerMember, tuple[
             raise Refused(UNKNOWN_SERVER_ERROR)
         metadata = member.metadata(classic.protocol)
         if not isinstance(metadata, messages.ConsumerMetadata):
-            raise Refused(GROUP_ID_NOT_FOUND)
-        owned = _owned(core, member.assignment)
+            raise _not_upgraded(classic.id, _MALFORMED)
+        owned = _owned(core, classic.id, member.assignment)
         profile = Profile(
             member.instance_id,
             metadata.rack or None,
@@ -150,12 +155,12 @@ def _members_of(core: Core, classic: Group) -> list[tuple[ConsumerMember, tuple[
     return members
 
 
-def _owned(core: Core, assignment: messages.Opaque) -> tuple[Partition, ...]:
+def _owned(core: Core, group_id: str, assignment: messages.Opaque) -> tuple[Partition, ...]:
     """The partitions of an assignment whose topics there are; none where nothing was ever assigned."""
     if not assignment:
         return ()
     if not isinstance(assignment, tuple):
-        raise Refused(GROUP_ID_NOT_FOUND)
+        raise _not_upgraded(group_id, _MALFORMED)
     return tuple([partition for partition in assignment if partition[0] in core.partition_counts])
 
 
@@ -170,6 +175,14 @@ def may_downgrade(core: Core, group: ConsumerGroup, gone: Collection[str], joini
         and core.settings.group_consumer_migration_policy in DOWNGRADES
         and left <= core.settings.group_max_size
     )
+
+
+def check_targets(core: Core, group: ConsumerGroup, gone: Collection[str] = ()) -> None:
+    """`Refused` where the group is to become a classic one without these members, and the released broker fails because
+    another one has no target yet."""
+    lacks_target = any(each not in group.target for each in group.members if each not in gone)
+    if lacks_target and not core.settings.version.downgrades_without_target:
+        raise Refused(UNKNOWN_SERVER_ERROR)
 
 
 def downgrade(

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 from kafka_coordinator.coordinator.consumer_groups import states, storing
 from kafka_coordinator.coordinator.consumer_groups.checks import Refused
-from kafka_coordinator.coordinator.consumer_groups.conversion import downgrade, may_downgrade
+from kafka_coordinator.coordinator.consumer_groups.conversion import check_targets, downgrade, may_downgrade
 from kafka_coordinator.coordinator.consumer_groups.group import ConsumerGroup
 from kafka_coordinator.coordinator.consumer_groups.member import NOTHING, ConsumerMember, observe_member_epoch
 from kafka_coordinator.coordinator.consumer_groups.sessions import (
@@ -20,7 +20,6 @@ from kafka_coordinator.coordinator.consumer_groups.sessions import (
 from kafka_coordinator.coordinator.consumer_groups.storing import bump
 from kafka_coordinator.coordinator.core import Core
 from kafka_coordinator.coordinator.group import session_timer
-from kafka_coordinator.errors import UNKNOWN_SERVER_ERROR
 from kafka_coordinator.messages import LEAVES_FOR_A_WHILE
 from protocols.engine.nodes import Outbox, Time
 from protocols.facts import Transition
@@ -35,9 +34,8 @@ def fence(
     gone = dict.fromkeys(member.id for member in members)
     by = members[0].profile.client_id
     converts = may_downgrade(core, group, gone)
-    lacks_target = any(each not in group.target for each in group.members if each not in gone)
-    if converts and lacks_target and not core.settings.version.downgrades_without_target:
-        raise Refused(UNKNOWN_SERVER_ERROR)
+    if converts:
+        check_targets(core, group, gone)
     for member in members:
         state = member.standing.state
         after = states.MEMBER.next_state(state, states.LEFT, ALWAYS)

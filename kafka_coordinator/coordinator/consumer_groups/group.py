@@ -48,6 +48,9 @@ class ConsumerGroup(NodeState):
     members: dict[str, ConsumerMember] = field(default_factory=dict)
     most_before: int = 0
     """The most members that there were at once before the latest came or went; see `most_members`."""
+    converted: tuple[str, ...] = ()
+    """Members in the order of the log, in the request that converts a classic group: it still sees the map into which
+    it has put each of them once, in the classic group's order."""
     static_members: dict[str, str] = field(default_factory=dict)
     """Instance id to member id."""
     target: dict[str, tuple[Partition, ...]] = field(default_factory=dict)
@@ -123,6 +126,13 @@ class ConsumerGroup(NodeState):
     def most_members(self) -> int:
         """The most members that there have been at once: the orders of Kafka's maps depend on it."""
         return max(self.most_before, len(self.members))
+
+    def read_again(self) -> None:
+        """The request that has converted the group is over: its members are put anew, as the log has them."""
+        if self.converted:
+            in_order = dict.fromkeys((*self.converted, *self.members))
+            self.members = {member_id: self.members[member_id] for member_id in in_order if member_id in self.members}
+            self.converted, self.balance = (), None
 
     def put(self, member: ConsumerMember) -> None:
         self._alike = None

@@ -49,6 +49,7 @@ def _answer(
     answer = _proceed(core, group, caller, now, sender, request, out)
     # What a request makes is read again from the log, by which nobody has looked at the topics yet.
     group.stale = group.stale or is_made
+    group.read_again()
     return answer
 
 

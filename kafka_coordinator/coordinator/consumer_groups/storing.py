@@ -23,7 +23,7 @@ from kafka_coordinator.coordinator.consumer_groups.member import JOINING, Consum
 from kafka_coordinator.coordinator.consumer_groups.uniform_balance import timeline_order
 from kafka_coordinator.coordinator.core import Core
 from kafka_coordinator.coordinator.group import session_timer
-from kafka_coordinator.coordinator.log import Key, Value
+from kafka_coordinator.coordinator.log import GroupKey, Key, Value
 from protocols.engine.nodes import Outbox, Time
 from protocols.facts import Granted, RebalanceBegan, RebalanceEnded, Transition
 from protocols.java import Queue
@@ -108,13 +108,15 @@ def store_pattern(core: Core, group: ConsumerGroup, regex: str) -> None:
 
 
 def store_whole(core: Core, group: ConsumerGroup) -> None:
-    for member in group.members.values():
+    """Write a group that was made, or converted with its members, all at once."""
+    members = [group.members[member_id] for member_id in group.converted]
+    for member in members:
         store_profile(core, group, member)
     store_epoch(core, group)
-    for member_id in group.members:
-        store_target(core, group, member_id)
+    for member in members:
+        store_target(core, group, member.id)
     store_target_epoch(core, group)
-    for member in group.members.values():
+    for member in members:
         store_standing(core, group, member)
 
 
@@ -227,7 +229,8 @@ def _seated(
             group.most_before = max(group.most_before, len(members))
         elif isinstance(key, MemberKey):
             members.pop(key.member_id, None)
-        elif isinstance(key, EpochKey) and value is None:
+        elif (isinstance(key, EpochKey) and value is None) or isinstance(key, GroupKey):
+            # Whatever is read of a classic group of this id ends the other one.
             members.clear()
             group.most_before = 0
     return [(groups[group_id], members) for group_id, members in seated.items()]

@@ -5,6 +5,7 @@ In Kafka `TargetAssignmentBuilder`.
 
 from collections.abc import Iterable
 from functools import lru_cache
+from itertools import chain
 
 from kafka_coordinator.assignors.inputs import Assignment, AssignorError, GroupMetadata, Partition, Subscription
 from kafka_coordinator.assignors.uniform import SERVER_ASSIGNORS
@@ -20,7 +21,7 @@ from kafka_coordinator.coordinator.consumer_groups.uniform_balance import (
 from kafka_coordinator.coordinator.core import Core
 from protocols.engine.nodes import Time
 from protocols.errors import UserError
-from protocols.java import sorted_as_java
+from protocols.java import size_for_set_of, sorted_as_java, string_entry_order
 
 
 def compute_target(
@@ -36,6 +37,7 @@ def compute_target(
     name = voted(group.assignors, caller.profile.assignor) or core.settings.assignors[0]
     # Kafka's own map has no newcomer yet.
     newcomer, most = (caller.id, group.most_before) if is_new else (None, group.most_members)
+    most -= bool(group.converted)  # each was put once (`timeline_shift`)
     if name == "uniform" and alike and group.homogeneous():
         changed = _balance(core, group).compute(group.target, most, newcomer)
     else:
@@ -43,10 +45,10 @@ def compute_target(
         in_order = member_order(group.members, most, newcomer)
         changed = _assigned(core, group, name, in_order, alike)
     for member_id, given in changed.items():
-        _take(core, group, member_id, given)
+        _take(core, group, member_id, given, is_new=name == "range")
     if len(group.target) < len(group.members):  # whoever has no target yet gets one, be it empty
         for member_id in [each for each in group.members if each not in group.target]:
-            _take(core, group, member_id, [])
+            _take(core, group, member_id, [], is_new=True)
     group.target_epoch, group.assigned_at = group.epoch, now
     store_target_epoch(core, group)
 
@@ -91,11 +93,20 @@ def _partitions(counts: tuple[tuple[str, int], ...]) -> list[Partition]:
     return [(topic, number) for topic, count in counts for number in range(count)]
 
 
-def _take(core: Core, group: ConsumerGroup, member_id: str, given: list[Partition]) -> None:
+def _take(core: Core, group: ConsumerGroup, member_id: str, given: list[Partition], *, is_new: bool) -> None:
     """The member's target from now on; what it keeps stays in its order. A topic that is new to the member comes first:
-    Java's `computeIfAbsent` puts it before those that share its slot, and so `iterated` must find it."""
+    Java's `computeIfAbsent` puts it before those that share its slot, and so `iterated` must find it. ``is_new``: it
+    is another map, into which topics are put in the order of the names' HashSet, as `range` does it."""
     before = group.target.get(member_id)
     if before is not None and len(before) == len(given) and (before == tuple(given) or set(before) == set(given)):
+        return
+    if is_new:
+        of: dict[str, list[Partition]] = {}
+        for partition in given:
+            of.setdefault(partition[0], []).append(partition)
+        size = size_for_set_of(len(group.members[member_id].profile.topics))
+        group.target[member_id] = tuple(chain.from_iterable(of[topic] for topic in string_entry_order(list(of), size)))
+        store_target(core, group, member_id)
         return
     wanted = set(given)
     kept = [partition for partition in before or () if partition in wanted]
