@@ -14,6 +14,7 @@ NAMES = (
     "groups",
     "scenarios",
     "serving",
+    "turns",
     "rocketmq_server",
     "peers",
 )

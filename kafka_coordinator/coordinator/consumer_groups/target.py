@@ -97,18 +97,13 @@ def _take(core: Core, group: ConsumerGroup, member_id: str, given: list[Partitio
     before = group.target.get(member_id)
     if before is not None and len(before) == len(given) and (before == tuple(given) or set(before) == set(given)):
         return
-    wanted = set(given)
-    kept = [partition for partition in before or () if partition in wanted]
+    kept = list(filter(set(given).__contains__, before)) if before else []
     had, known = set(kept), {topic for topic, _ in kept}
-    added: list[Partition] = []
-    new: dict[str, list[Partition]] = {}
-    for partition in given:
-        if partition[0] not in known:
-            new.setdefault(partition[0], []).append(partition)
-        elif partition not in had:
-            added.append(partition)
-    newest = [partition for topic in reversed(new) for partition in new[topic]]
-    group.target[member_id] = (*newest, *kept, *added)
+    added = [partition for partition in given if partition[0] in known and partition not in had] if kept else []
+    new = [partition for partition in given if partition[0] not in known] if kept else given
+    topics = dict.fromkeys([topic for topic, _ in new])
+    places = dict(zip(topics, range(len(topics), 0, -1), strict=True))
+    group.target[member_id] = (*sorted(new, key=lambda partition: places[partition[0]]), *kept, *added)
     store_target(core, group, member_id)
 
 
