@@ -82,6 +82,7 @@ class KafkaConsumer:
                 raise errors.exception("_STATE", "a pattern can only be subscribed to at first")
             else:
                 self._group.happen(subscribe={self.member: known})
+                self._inner.join_anew()
 
     def unsubscribe(self) -> None:
         """Leave the group; the callbacks run in the next poll()."""

@@ -88,6 +88,12 @@ class KafkaMember(ReadPartitions):
             if self.is_alive:
                 self.tell(EndPoll())
 
+    def join_anew(self) -> None:
+        """It has subscribed again, maybe to the same topics: under an eager assignor librdkafka gives up everything and
+        joins again, where Java's client does so for other topics alone."""
+        if self.state.kip848 is None and not self.state.cooperative:
+            self.state.request_rejoin("")
+
     def wait_to_begin(self) -> None:
         """Let time pass until committed offsets have come that were asked for before: a call that waits for a broker's
         answer gets it after them."""

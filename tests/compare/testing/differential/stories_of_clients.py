@@ -271,3 +271,25 @@ def an_assign_in_close_is_not_refused(world: World) -> Any:
 
     consumer = world.joined(world.consumer(partition_assignment_strategy="cooperative-sticky"), on_revoke=revoked)
     return [told(consumer.close), answers]
+
+
+def _subscribed_again(world: World, strategy: str) -> Any:
+    called: list[tuple[str, int]] = []
+    listeners = {
+        "on_assign": lambda _, partitions: called.append(("assigned", len(partitions))),
+        "on_revoke": lambda _, partitions: called.append(("revoked", len(partitions))),
+    }
+    consumer = world.joined(world.consumer(partition_assignment_strategy=strategy), **listeners)
+    world.joined(consumer, **listeners)
+    world.until(consumer, lambda message: False, polls=30)
+    return [called, consumer.assignment()]
+
+
+@probe()
+def subscribed_again_under_an_eager_assignor(world: World) -> Any:
+    return _subscribed_again(world, "range")
+
+
+@probe()
+def subscribed_again_under_a_cooperative_assignor(world: World) -> Any:
+    return _subscribed_again(world, "cooperative-sticky")
