@@ -37,7 +37,7 @@ def assign(inner: KafkaMember, given: object, *, as_member: bool) -> None:
     if _takes_part(inner, as_member):
         return
     if as_member and inner.state.cooperative:
-        _refused(inner, "_STATE", _COOPERATIVE)
+        inner.log.refused(_COOPERATIVE)
         raise errors.exception("_STATE", "Failed to set assignment: Local: Erroneous state")
     twice = sorted(partition for partition, times in Counter(map(where_of, listed)).items() if times > 1)
     if twice:
@@ -62,7 +62,7 @@ def unassign(inner: KafkaMember, *, as_member: bool) -> None:
         inner.assign({})
         return
     if inner.state.cooperative:
-        _refused(inner, "_STATE", _COOPERATIVE)
+        inner.log.refused(_COOPERATIVE)
         raise errors.exception("_STATE", "Failed to remove assignment: Local: Erroneous state")
     inner.forget_read()
 
@@ -134,7 +134,7 @@ def _is_offset(offset: int) -> bool:
 
 
 def _refused(inner: KafkaMember, name: str, why: str) -> Exception:
-    inner.refused = inner.calling is not None
+    inner.refused = inner.calling is not None and not inner.state.cooperative
     inner.log.refused(why)
     return errors.exception(name, why)
 

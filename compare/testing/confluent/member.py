@@ -35,8 +35,8 @@ class KafkaMember(ReadPartitions):
         self.answered = False
         """Whether it has said itself what is to be read."""
         self.refused = False
-        """Whether what the listener of an assignment said was refused last: librdkafka still waits for its answer then,
-        and revokes nothing."""
+        """Whether what the listener of an assignment said was refused last, under an eager assignor: librdkafka still
+        waits for its answer then, and revokes nothing."""
         self.is_closing = False
         self.afterwards: Callable[[], None] | None = None
         """What is to happen when it has returned."""

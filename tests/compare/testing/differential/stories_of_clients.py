@@ -224,14 +224,14 @@ def a_listener_that_raises_in_close(world: World) -> Any:
     return [told(consumer.close), told(consumer.close), told(lambda: consumer.poll(0))]
 
 
-def _revoked_of(world: World, take: Callable[[Any, list[Any]], object]) -> Any:
+def _revoked_of(world: World, take: Callable[[Any, list[Any]], object], strategy: str = "range") -> Any:
     """What on_revoke is told in close(), after on_assign has said itself what is read."""
     called: list[Any] = []
 
     def assigned(consumer: Any, partitions: list[Any]) -> None:
         called.append(told(lambda: take(consumer, partitions)))
 
-    consumer = world.consumer()
+    consumer = world.consumer(partition_assignment_strategy=strategy)
     consumer.subscribe([world.topic], on_assign=assigned, on_revoke=lambda _, partitions: called.append(partitions))
     world.until(consumer, lambda message: bool(called))
     return [told(consumer.close), called]
@@ -250,6 +250,11 @@ def revoked_after_a_part_was_assigned(world: World) -> Any:
 @probe()
 def revoked_after_a_refused_assignment(world: World) -> Any:
     return _revoked_of(world, lambda consumer, partitions: consumer.incremental_assign(partitions))
+
+
+@probe()
+def revoked_after_a_refused_assignment_of_a_cooperative_assignor(world: World) -> Any:
+    return _revoked_of(world, lambda consumer, partitions: consumer.unassign(), "cooperative-sticky")
 
 
 @probe()
