@@ -15,6 +15,7 @@ NAMES = (
     "groups",
     "scenarios",
     "serving",
+    "turns",
     "rocketmq_server",
     "peers",
 )

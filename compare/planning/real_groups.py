@@ -157,7 +157,12 @@ def _of_members(observed: ObservedGroup, names: Sequence[str]) -> dict[str, str]
         hinted_library(member.client_id or "", observed.name, member.instance_id)
         for member in observed.members or observed.seen
     ]
-    return {name: hint for name, hint in zip(names, hints, strict=True) if hint}
+    return {
+        name: hint
+        for name, hint in zip(names, hints, strict=True)
+        # All members of a classic group have its assignor: a library that lacks it would need one of somebody's own.
+        if hint and (observed.strategy not in CLASSIC or observed.strategy in LIBRARIES[hint].assignors)
+    }
 
 
 def _with_rates(subject: Subject, observed: ObservedGroup) -> Subject:

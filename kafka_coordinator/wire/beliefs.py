@@ -47,6 +47,9 @@ from kafka_coordinator.wire.state import NO_ID, BrokerState
 from protocols.engine.nodes import Message
 from protocols.facts import Owns, Position
 from protocols.java import Queue, sorted_pairs
+from protocols.load import quickly_made
+
+_queue = quickly_made(Queue)
 
 Observe = Callable[[tuple[object, ...]], None]
 
@@ -223,15 +226,17 @@ class Beliefs:
         self, key: tuple[str, str], partitions: Iterable[Partition], generation: int | None, observe: Observe
     ) -> None:
         belief = self._beliefs[key]
-        now = frozenset(partitions)
+        listed = tuple(partitions)
+        now = frozenset(listed)
         if generation is not None and generation < (belief.generation or 0):
             self._end(key, observe)  # another member has taken the name
         belief.generation, belief.set_aside = generation, None
         if now != belief.partitions:
             belief.partitions = now
             belief.reads &= now
-            queues = tuple([Queue(topic, "", number) for topic, number in sorted_pairs(now)])
-            observe(Owns(*key, queues, generation))
+            # What is told is in order mostly, and is sorted fast then.
+            in_order = sorted_pairs(listed if len(listed) == len(now) else now)
+            observe(Owns(*key, tuple([_queue((topic, "", number)) for topic, number in in_order]), generation))
 
 
 def _begins_anew(message: Message) -> bool:

@@ -39,6 +39,7 @@ if TYPE_CHECKING:
     from kio.schema.heartbeat.v4.request import HeartbeatRequest
     from kio.schema.join_group.v9.request import JoinGroupRequest
     from kio.schema.leave_group.v5.request import LeaveGroupRequest
+    from kio.schema.share_group_heartbeat.v1.request import ShareGroupHeartbeatRequest
     from kio.schema.sync_group.v5.request import SyncGroupRequest
 
 _NULLABLE_PROTOCOL_SINCE: Final = 7
@@ -183,7 +184,9 @@ def _write_leave(kind: Kind, body: "LeaveGroupRequest", asked: Asked, answers: S
     return make(kind, throttle_time=NO_THROTTLE, error_code=code(answer.error), members=members)
 
 
-def _prepare_consumer_heartbeat(body: "ConsumerGroupHeartbeatRequest", asked: Asked) -> Iterator[None]:
+def prepare_heartbeat(
+    body: "ConsumerGroupHeartbeatRequest | ShareGroupHeartbeatRequest", asked: Asked
+) -> Iterator[None]:
     """What the coordinator will ask about the member's topics is computed before it is given the request, which it
     handles as a whole."""
     topics = body.subscribed_topic_names or ()
@@ -192,6 +195,8 @@ def _prepare_consumer_heartbeat(body: "ConsumerGroupHeartbeatRequest", asked: As
         subscription = asked.state.broker.coordinator.core.subscription(tuple(sorted_as_java(set(topics))))
         yield
         subscription.in_order()
+        yield
+        subscription.partitions()
         yield
 
 
@@ -271,6 +276,6 @@ TRANSLATIONS: Mapping[int, Translation] = {
     12: Translation(_read_heartbeat, _write_heartbeat),
     13: Translation(_read_leave, _write_leave),
     14: Translation(_read_sync, _write_sync),
-    68: Translation(_read_consumer_heartbeat, _write_consumer_heartbeat, _prepare_consumer_heartbeat),
+    68: Translation(_read_consumer_heartbeat, _write_consumer_heartbeat, prepare_heartbeat),
 }
 """API key to its translation."""

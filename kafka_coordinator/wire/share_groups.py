@@ -19,7 +19,7 @@ from kafka_coordinator.coordinator.share_groups.messages import (
 from kafka_coordinator.errors import NONE
 from kafka_coordinator.share.persister import NO_OFFSET, Kept
 from kafka_coordinator.wire.entities import Kind, code, make, part, response
-from kafka_coordinator.wire.group_membership import heartbeat_answer
+from kafka_coordinator.wire.group_membership import heartbeat_answer, prepare_heartbeat
 from kafka_coordinator.wire.group_views import described_group, host_of, named_partitions, own_client_id
 from kafka_coordinator.wire.opaque import by_topic
 from kafka_coordinator.wire.requests import Answer, DescribeShareGroupOffsets
@@ -165,7 +165,7 @@ def _write_forget(
 
 
 TRANSLATIONS: Final[Mapping[int, Translation]] = {
-    76: Translation(_read_heartbeat, _write_heartbeat),
+    76: Translation(_read_heartbeat, _write_heartbeat, prepare_heartbeat),
     77: Translation(_read_describe, _write_describe),
     91: Translation(_read_alter, _write_alter),
     92: Translation(_read_forget, _write_forget),

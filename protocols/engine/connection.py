@@ -336,3 +336,52 @@ class Connection(asyncio.Protocol):
     def _refuse(self, error: WireError) -> None:
         LOG.warning("%s: the connection of %s is closed: %s", self.name, self.peer, error)
         self.abort()
+
+
+class Answers:
+    """What nodes send to clients. Where one request is answered to so many that others would wait for long, such as the
+    last join of a large group, the rest is written in turns of its own; each client gets all in the order of sending.
+    """
+
+    def __init__(self, world: Server) -> None:
+        self._world = world
+        self._until = 0.0
+        self._waiting: dict[Connection, list[Message]] = {}
+
+    def begins(self) -> None:
+        """A node is given something to do."""
+        self._until = self._world.loop.time() + AT_ONCE_S
+
+    def write(self, connection: Connection, message: Message) -> None:
+        """Now, or soon."""
+        if connection in self._waiting:
+            self._waiting[connection].append(message)
+        elif self._world.loop.time() <= self._until:
+            connection.write(message)
+        else:
+            if not self._waiting:
+                self._world.loop.call_soon(self._go_on)
+            self._waiting[connection] = [message]
+
+    def finish(self, connection: Connection) -> None:
+        """Write now what waits for this client: the connection is about to be closed."""
+        for message in self._waiting.pop(connection, ()):
+            connection.write(message)
+
+    def forget(self, connection: Connection) -> None:
+        """The connection is closed."""
+        self._waiting.pop(connection, None)
+
+    def _go_on(self) -> None:
+        self.begins()
+        while self._waiting:
+            connection = next(iter(self._waiting))
+            try:
+                self.finish(connection)
+            except Exception as error:
+                self._world.failed(connection.name, error)
+                connection.abort()
+            if self._world.loop.time() > self._until:
+                break
+        if self._waiting:
+            self._world.loop.call_soon(self._go_on)

@@ -6,7 +6,7 @@ from random import Random
 from typing import Protocol, TypeVar, final
 from uuid import UUID
 
-from protocols.engine.connection import Connection
+from protocols.engine.connection import Answers, Connection
 from protocols.engine.nodes import Message, Node, Time, TimerName
 
 T = TypeVar("T")
@@ -16,6 +16,7 @@ class World(Protocol):
     """What a process needs of its world."""
 
     random: Random
+    answers: Answers
 
     def tell_sent(self, sender: str, to: str, message: Message) -> None: ...
 
@@ -61,7 +62,7 @@ class SocketProcess:
             self.world.send_inside(self, to, message)
         else:
             self.world.tell_sent(self.name, to, message)
-            connection.write(message)
+            self.world.answers.write(connection, message)
 
     def close(self, peer: str) -> None:
         connection = self.connections.pop(peer, None)

@@ -23,7 +23,7 @@ from functools import partial
 from random import Random
 from typing import TypeAlias
 
-from protocols.engine.connection import AT_ONCE_S, LOG, Connection, Limits, MakeConversation
+from protocols.engine.connection import AT_ONCE_S, LOG, Answers, Connection, Limits, MakeConversation
 from protocols.engine.nodes import OPERATOR, Address, Message, Node, Observer, Time, TimerName, Unobserved
 from protocols.engine.process import CALL, CLOSED, CONNECTED, TIMER
 from protocols.engine.socket_process import SocketProcess
@@ -62,7 +62,8 @@ class Sockets:
         self.gate: Gate | None = None
         self.endings: list[Callable[[], Awaitable[None]]] = []
         """What else is to be done when everything ends: to close connections that are not this world's."""
-        self._turns = Turns(self.tell_time)
+        self.answers = Answers(self)
+        self._turns = Turns(self._begin)
         self._servers: dict[str, asyncio.Server] = {}
         self._closing: dict[Connection, None] = {}
         self._names: set[str] = set()
@@ -205,6 +206,7 @@ class Sockets:
     def lost(self, connection: Connection) -> None:
         """A connection is closed; the node is told, unless it has closed it."""
         self._closing.pop(connection, None)
+        self.answers.forget(connection)
         process = self.processes.get(connection.name)
         if process is not None and process.connections.get(connection.peer) is connection:
             del process.connections[connection.peer]
@@ -222,6 +224,7 @@ class Sockets:
 
     def hang_up(self, connection: Connection) -> None:
         self._closing[connection] = None
+        self.answers.finish(connection)
         connection.hang_up()
 
     def received(self, name: str, peer: str, message: Message) -> None:
@@ -272,6 +275,10 @@ class Sockets:
         self._alarms.add(at, partial(self._fire, at, process, timer))
 
     # Inner works.
+
+    def _begin(self) -> None:
+        self.tell_time()
+        self.answers.begins()
 
     def _count(self, message: Message) -> None:
         kind = type(message)

@@ -25,7 +25,7 @@ import tempfile
 import threading
 import zipfile
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TypeVar
 
@@ -88,10 +88,11 @@ def existing() -> SparkSession | None:
 
 
 def cancel_jobs() -> None:
-    """End all jobs of the session that is there; one that still starts has none."""
+    """End all jobs of the session that is there; one that still starts has none, and one whose JVM is gone either."""
     there = SparkSession._instantiatedSession
     if there is not None and there.sparkContext._jsc is not None:
-        there.sparkContext.cancelAllJobs()
+        with suppress(*SparkError):
+            there.sparkContext.cancelAllJobs()
 
 
 def warm_up() -> None:
@@ -303,14 +304,29 @@ _OF_PYTHON = re.compile(r"^((?:\w+\.)*\w*(?:Error|Exception)(?::.*)?)$", re.MULT
 
 @contextmanager
 def user_errors() -> Iterator[None]:
-    """`UserError` where a job that the body runs fails with a sentence of ours; any other failure stays as it is."""
+    """`UserError` where a job that the body runs fails with a sentence of ours; any other failure stays as it is.
+
+    An interruption stays one: it closes py4j's connection with the JVM, and what PySpark asks of the JVM on its way out
+    may fail for that reason, and would hide it.
+    """
     try:
         yield
-    except PySparkException as error:
+    except SparkError as error:
+        stopped = _interruption(error)
+        if stopped is not None:
+            raise stopped from None
         told = _OF_A_WORKER.search(str(error))
         if told is None:
             raise
         raise UserError(told[1]) from None
+
+
+def _interruption(error: BaseException) -> KeyboardInterrupt | None:
+    """The interruption during which this was raised, if any."""
+    during = error.__context__
+    while during is not None and not isinstance(during, KeyboardInterrupt):
+        during = during.__context__
+    return during
 
 
 def first_line(error: Exception) -> str:

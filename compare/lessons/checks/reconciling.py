@@ -60,7 +60,7 @@ def heartbeats(seed: int) -> Iterator[Heartbeat]:
         others = [standing for name, standing in standings.items() if name != member]
         free = _ALL.difference(before.assigned, *(standing.assigned | standing.pending for standing in others))
         wanted = frozenset((queue.topic, queue.number) for queue in target[member])
-        after = reconcile(before, Goal(epoch, wanted, before.assigned, free.__contains__, topics=(_TOPIC,)))
+        after = reconcile(before, Goal(epoch, wanted, before.assigned, free.intersection, topics=(_TOPIC,)))
         standings[member] = after
         yield Heartbeat(number, member, *map(_numbers, (before.assigned, wanted, free, after.assigned)))
 

@@ -34,7 +34,8 @@ def assigned(inner: KafkaMember) -> errors.Listed:
 
 def assign(inner: KafkaMember, given: object, *, as_member: bool) -> None:
     listed = arguments.partitions(given)
-    _takes_part(inner, as_member)
+    if _takes_part(inner, as_member):
+        return
     if as_member and inner.state.cooperative:
         inner.log.refused(_COOPERATIVE)
         raise errors.exception("_STATE", "Failed to set assignment: Local: Erroneous state")
@@ -55,7 +56,8 @@ def assign(inner: KafkaMember, given: object, *, as_member: bool) -> None:
 
 
 def unassign(inner: KafkaMember, *, as_member: bool) -> None:
-    _takes_part(inner, as_member)
+    if _takes_part(inner, as_member):
+        return
     if not as_member:
         inner.assign({})
         return
@@ -67,7 +69,8 @@ def unassign(inner: KafkaMember, *, as_member: bool) -> None:
 
 def incremental_assign(inner: KafkaMember, given: object, *, as_member: bool) -> None:
     listed = arguments.partitions(given)
-    _takes_part(inner, as_member)
+    if _takes_part(inner, as_member):
+        return
     if as_member and not inner.state.cooperative:
         raise _refused(inner, "_STATE", _EAGER)
     for topic, number in map(where_of, listed):
@@ -84,7 +87,8 @@ def incremental_assign(inner: KafkaMember, given: object, *, as_member: bool) ->
 
 def incremental_unassign(inner: KafkaMember, given: object, *, as_member: bool) -> None:
     listed = arguments.partitions(given)
-    _takes_part(inner, as_member)
+    if _takes_part(inner, as_member):
+        return
     if as_member and not inner.state.cooperative:
         raise _refused(inner, "_STATE", _EAGER)
     if not inner.read:
@@ -130,15 +134,20 @@ def _is_offset(offset: int) -> bool:
 
 
 def _refused(inner: KafkaMember, name: str, why: str) -> Exception:
+    inner.refused = inner.calling is not None and not inner.state.cooperative
     inner.log.refused(why)
     return errors.exception(name, why)
 
 
-def _takes_part(inner: KafkaMember, as_member: bool) -> None:
-    """A listener that calls one of these says itself what is read, even where the call is refused."""
+def _takes_part(inner: KafkaMember, as_member: bool) -> bool:
+    """A listener that calls one of these says itself what is read, even where the call is refused. Whether that is all:
+    while a member closes, librdkafka takes each of them for unassign(), and refuses none."""
     inner.once_read.update(inner.read)
     if as_member:
-        inner.answered = True
+        inner.answered, inner.refused = True, False
+        if inner.is_closing:
+            inner.forget_read()
+    return as_member and inner.is_closing
 
 
 def _offsets(listed: errors.Partitions) -> dict[Partition, int]:

@@ -82,11 +82,13 @@ class KafkaConsumer:
                 raise errors.exception("_STATE", "a pattern can only be subscribed to at first")
             else:
                 self._group.happen(subscribe={self.member: known})
+                self._inner.join_anew()
 
     def unsubscribe(self) -> None:
         """Leave the group; the callbacks run in the next poll()."""
         with self._call():
             if self._subscribed:
+                self._inner.commit_before_leaving()
                 self._group.happen(subscribe={self.member: []})
                 self._subscribed = False
 
@@ -202,10 +204,11 @@ class KafkaConsumer:
             assigning.seek(self._inner, arguments.partition(partition))
 
     def pause(self, partitions: errors.Partitions) -> None:
-        """Hand out no records of these partitions; everything else goes on."""
+        """Hand out no records of these partitions until resume(), after a rebalance, too; everything else goes on."""
         with self._call():
             listed = map(where_of, arguments.partitions(partitions))
-            self._inner.pause([partition for partition in listed if partition in self._inner.read])
+            known = self._inner.read.keys() | self._inner.once_read
+            self._inner.pause([partition for partition in listed if partition in known])
 
     def resume(self, partitions: errors.Partitions) -> None:
         """Hand them out again."""
@@ -264,11 +267,13 @@ class KafkaConsumer:
         if self._closed:
             return
         with self._call():
-            if self._inner.calling is None:
-                self._inner.close(self._run_listener)
-            else:
-                self._inner.afterwards = partial(self._inner.close, self._run_listener)
-            self._closed = True
+            try:
+                if self._inner.calling is None:
+                    self._inner.close(self._run_listener)
+                else:
+                    self._inner.afterwards = partial(self._inner.close, self._run_listener)
+            finally:
+                self._closed = True
             self._inner.log.serve()
 
     def __enter__(self) -> "KafkaConsumer":

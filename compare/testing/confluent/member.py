@@ -34,6 +34,10 @@ class KafkaMember(ReadPartitions):
         """The listener that runs now."""
         self.answered = False
         """Whether it has said itself what is to be read."""
+        self.refused = False
+        """Whether what the listener of an assignment said was refused last, under an eager assignor: librdkafka still
+        waits for its answer then, and revokes nothing."""
+        self.is_closing = False
         self.afterwards: Callable[[], None] | None = None
         """What is to happen when it has returned."""
 
@@ -84,6 +88,12 @@ class KafkaMember(ReadPartitions):
             if self.is_alive:
                 self.tell(EndPoll())
 
+    def join_anew(self) -> None:
+        """It has subscribed again, maybe to the same topics: under an eager assignor librdkafka gives up everything and
+        joins again, where Java's client does so for other topics alone."""
+        if self.state.kip848 is None and not self.state.cooperative:
+            self.state.request_rejoin("")
+
     def wait_to_begin(self) -> None:
         """Let time pass until committed offsets have come that were asked for before: a call that waits for a broker's
         answer gets it after them."""
@@ -105,6 +115,15 @@ class KafkaMember(ReadPartitions):
         if state.membership.generation == NO_GENERATION and not {*state.subscription.topics, *self.read}:
             self.tell(Assign(tuple(offsets)))  # Nobody's member, who has the coordinator looked up.
         self.tell(CommitNow(tuple(offsets.items())))
+
+    def commit_before_leaving(self) -> None:
+        """Commit what is stored, where the consumer commits by itself: librdkafka does so with partitions that it gives
+        up, also in unsubscribe(), where Java's client commits nothing."""
+        if self.state.config.settings.enable_auto_commit and self.calling is None:
+            known = self.committed()
+            offsets = {read: stored.offset for read, stored in self.stored.items() if known.get(read) != stored.offset}
+            if offsets:
+                self.commit(offsets)
 
     def committed_now(self) -> str:
         """Wait for the answer to the commit. Empty where it was taken, else how it came out."""
@@ -129,11 +148,12 @@ class KafkaMember(ReadPartitions):
             called = self.state.user.listener_call
             if called is None:
                 return
-            if called.kind == ASSIGNED:
-                self.paused.difference_update(called.partitions)
             self.calling, self.answered = called, False
+            silent = called.kind != ASSIGNED and self.refused
+            self.refused = False
             try:
-                run_listener(called)
+                if not silent:
+                    run_listener(called)
             finally:
                 self.calling = None
                 if self.is_alive:
@@ -159,11 +179,19 @@ class KafkaMember(ReadPartitions):
         self.tell(ListenerReturned())
 
     def close(self, run_listener: Callable[[ListenerCall], None]) -> None:
+        """Leave the group; what a listener raises is raised when it is left, as librdkafka has it."""
         node = self.node
         if node is None or node.is_over:
             return
+        raised: Exception | None = None
+        self.is_closing = True
         self._group.happen(leave=self.name)
         until = self._group.clock.time + 2 * self.state.config.settings.close_timeout_ms
         while not node.is_over and self.is_alive and self._group.clock.time < until:
-            self.serve(run_listener)
+            try:
+                self.serve(run_listener)
+            except Exception as error:
+                raised = raised or error
             self.live(until, lambda: node.is_over or node.state.user.listener_call is not None)
+        if raised is not None:
+            raise raised

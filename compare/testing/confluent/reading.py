@@ -53,6 +53,9 @@ class ReadPartitions:
         self.once_read: set[Partition] = set()
         """Partitions that were read at some time and then taken away."""
         self.paused: set[Partition] = set()
+        """It lasts until resume(), whoever is given the partition in between."""
+        self._since: dict[Partition, Time] = {}
+        """When they were assigned last."""
         self.position: dict[Partition, int] = {}
         """Where the user's code stands: the offset after the last record that it was given."""
         self.stored: dict[Partition, Stored] = {}
@@ -160,8 +163,10 @@ class ReadPartitions:
     def assign(self, partitions: Mapping[Partition, int], *, anew: bool = True) -> None:
         """Read these as nobody's member; ``anew``: not from where some of them were read to before."""
         kept = {} if anew else {read: at for read, at in self.position.items() if read in partitions}
+        gone = self.read.keys() - partitions.keys() - self.position.keys()
+        # What is unassigned at once has never been started, and its pause is forgotten.
+        self.paused.difference_update([each for each in gone if self._since.get(each) == self._group.clock.time])
         self.read = dict(partitions)
-        self.paused &= self.read.keys()
         self._begin_anew(partitions if anew else partitions.keys() - kept.keys())
         self._ends = {}
         self.position = kept
@@ -185,6 +190,7 @@ class ReadPartitions:
     def _begin_anew(self, partitions: Iterable[Partition]) -> None:
         """These are read from the beginning of their assignment."""
         listed = list(partitions)
+        self._since.update(dict.fromkeys(listed, self._group.clock.time))
         self.stuck.difference_update(listed)
         self.failed.difference_update(listed)
         from_committed = (_NO_OFFSET, _FROM_COMMITTED)

@@ -8,7 +8,6 @@ and `classicGroupLeaveToConsumerGroup`.
 """
 
 from kafka_coordinator import messages
-from kafka_coordinator.assignors.inputs import Partition
 from kafka_coordinator.coordinator import states as classic_states
 from kafka_coordinator.coordinator.consumer_groups import states
 from kafka_coordinator.coordinator.consumer_groups.checks import Refused, check_room, existing
@@ -238,10 +237,8 @@ def _released(group: ConsumerGroup, member: ConsumerMember) -> bool:
     """Whether the member waits for partitions all of which are free now."""
     if member.standing.state != states.UNRELEASED:
         return False
-    missing: list[Partition] = [
-        each for each in group.target.get(member.id, ()) if each not in member.standing.assigned
-    ]
-    return all(map(group.is_free, missing))
+    missing = frozenset(group.target.get(member.id, ())) - member.standing.assigned
+    return len(group.free(missing)) == len(missing)
 
 
 def _must_rejoin(group: ConsumerGroup, member: ConsumerMember, now: Time, out: Outbox) -> None:

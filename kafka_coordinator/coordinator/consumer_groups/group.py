@@ -10,7 +10,13 @@ from typing import NamedTuple
 
 from kafka_coordinator.assignors.inputs import Partition
 from kafka_coordinator.coordinator.consumer_groups import states, uniform_balance
-from kafka_coordinator.coordinator.consumer_groups.member import ConsumerMember, Profile, Standing, observe_epochs
+from kafka_coordinator.coordinator.consumer_groups.member import (
+    ConsumerMember,
+    Partitions,
+    Profile,
+    Standing,
+    observe_epochs,
+)
 from kafka_coordinator.coordinator.log import CommittedOffset
 from protocols.engine.nodes import Outbox, Time
 from protocols.facts import Transition
@@ -187,16 +193,13 @@ class ConsumerGroup(NodeState):
             self._disown(member.id, before)
             self._own(member.id, standing)
 
-    def is_free(self, partition: Partition) -> bool:
-        """Whether no member has the partition assigned or pending revocation."""
-        return partition not in self.owners
+    def free(self, partitions: Partitions) -> Partitions:
+        """Those of the partitions that no member has assigned or pending revocation."""
+        return partitions.difference(self.owners)
 
     def _own(self, member_id: str, standing: Standing) -> None:
-        owners = self.owners
-        for partition in standing.assigned:
-            owners[partition] = member_id
-        for partition in standing.pending:
-            owners[partition] = member_id
+        for partitions in (standing.assigned, standing.pending):
+            self.owners.update(dict.fromkeys(partitions, member_id))
 
     def _disown(self, member_id: str, standing: Standing) -> None:
         owners = self.owners

@@ -12,7 +12,7 @@ from kafka_coordinator.coordinator.consumer_groups import checks, states
 from kafka_coordinator.coordinator.consumer_groups.conversion import group_for, install
 from kafka_coordinator.coordinator.consumer_groups.fencing import fence, leave_for_a_while
 from kafka_coordinator.coordinator.consumer_groups.group import ConsumerGroup
-from kafka_coordinator.coordinator.consumer_groups.member import ConsumerMember, Profile
+from kafka_coordinator.coordinator.consumer_groups.member import ConsumerMember, Profile, in_order
 from kafka_coordinator.coordinator.consumer_groups.patterns import Patterns, check_pattern, is_resolved, refresh_if_due
 from kafka_coordinator.coordinator.consumer_groups.progress import move, observe, raise_epoch, seat
 from kafka_coordinator.coordinator.consumer_groups.sessions import is_due, own_setting, restart_session
@@ -127,7 +127,7 @@ def _proceed(
         member.id,
         member.standing.epoch,
         own_setting(core, group.id, HEARTBEAT_INTERVAL),
-        tuple(sorted(assigned)) if tells else None,
+        in_order(assigned) if tells else None,
     )
 
 
@@ -179,7 +179,7 @@ def _told(profile: Profile, request: messages.ConsumerGroupHeartbeat, sender: st
         profile.rack if request.rack is None else request.rack,
         request.client_id or profile.client_id or request.member_id,
         f"/{sender}",
-        profile.topics if request.topics is None else tuple(sorted(set(request.topics))),
+        profile.topics if request.topics is None else tuple(sorted(dict.fromkeys(request.topics))),
         profile.regex if request.regex is None else request.regex,
         profile.rebalance_timeout_ms
         if request.rebalance_timeout_ms == messages.UNCHANGED_TIMEOUT

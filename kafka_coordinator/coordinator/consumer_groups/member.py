@@ -6,6 +6,7 @@ In Kafka `ConsumerGroupMember` and `CurrentAssignmentBuilder`.
 
 from collections.abc import Callable, Collection
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import NamedTuple, TypeAlias
 
 from kafka_coordinator.assignors.inputs import Partition
@@ -22,6 +23,12 @@ from protocols.node_state import NodeState
 Partitions: TypeAlias = frozenset[Partition]
 
 NOTHING: Partitions = frozenset()
+
+
+@lru_cache(maxsize=4)
+def in_order(partitions: Partitions) -> tuple[Partition, ...]:
+    """The partitions, sorted: an answer and what is told of it ask for the same ones."""
+    return tuple(sorted(partitions))
 
 
 class Standing(NamedTuple):
@@ -59,8 +66,8 @@ class Goal(NamedTuple):
     target: Partitions
     owned: Collection[Partition] | None
     """The partitions that the heartbeat says the member owns; None: it does not say."""
-    is_free: Callable[[Partition], bool]
-    """Whether no member has the partition assigned or pending revocation."""
+    free: Callable[[Partitions], Partitions]
+    """Those of the partitions that no member has assigned or pending revocation."""
     version: Version = DEFAULT
     topics: Collection[str] = ()
     """To which the member subscribes, and that there are."""
@@ -110,8 +117,8 @@ def _next(member: Standing, epoch: int, goal: Goal) -> Standing:
     if goal.must_revoke(pending):
         since = _kept(member.since, member.assigned) if member.pending else member.since
         return Standing(epoch, member.epoch, UNREVOKED, keep, pending, since)
-    missing = target - keep
-    free = frozenset(filter(goal.is_free, missing))
+    missing = target - keep if keep else target
+    free = goal.free(missing)
     if member.pending and version.own_partitions_are_free:
         free |= missing & member.pending
     state = M_STABLE if len(free) == len(missing) else UNRELEASED
@@ -121,7 +128,7 @@ def _next(member: Standing, epoch: int, goal: Goal) -> Standing:
             since = _kept(since, keep)
         if free:
             since = (*since, (goal.epoch, free))
-    return Standing(goal.epoch, member.epoch, state, keep | free, NOTHING, since)
+    return Standing(goal.epoch, member.epoch, state, keep | free if keep else free, NOTHING, since)
 
 
 def _kept(since: tuple[tuple[int, Partitions], ...], partitions: Partitions) -> tuple[tuple[int, Partitions], ...]:

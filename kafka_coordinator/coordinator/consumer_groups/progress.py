@@ -127,8 +127,8 @@ def move(
     if before.state == states.M_STABLE and before.epoch == group.target_epoch and not cut:
         return False
     named = _subscribed(group, member.profile) if version.cuts_to_subscription else ()
-    topics = frozenset([topic for topic in named if topic in core.partition_counts])
-    goal = Goal(group.target_epoch, frozenset(target), owned, group.is_free, version, topics, bool(named), cut)
+    topics = core.partition_counts.keys() & named
+    goal = Goal(group.target_epoch, frozenset(target), owned, group.free, version, topics, bool(named), cut)
     after = reconcile(before, goal)
     if after == before:
         return False

@@ -19,7 +19,13 @@ from typing import NamedTuple
 from kafka_coordinator.assignors.inputs import Partition
 from kafka_coordinator.coordinator.consumer_groups import sessions, states
 from kafka_coordinator.coordinator.consumer_groups.group import ConsumerGroup
-from kafka_coordinator.coordinator.consumer_groups.member import JOINING, ConsumerMember, Profile, observe_member_epoch
+from kafka_coordinator.coordinator.consumer_groups.member import (
+    JOINING,
+    ConsumerMember,
+    Profile,
+    in_order,
+    observe_member_epoch,
+)
 from kafka_coordinator.coordinator.consumer_groups.uniform_balance import timeline_order
 from kafka_coordinator.coordinator.core import Core
 from kafka_coordinator.coordinator.group import session_timer
@@ -151,7 +157,7 @@ def observe_grant(core: Core, group: ConsumerGroup, member: ConsumerMember, out:
 def _granted_to(core: Core, group: ConsumerGroup, name: str, member: ConsumerMember) -> tuple[Queue, ...]:
     count = group.names.get(name, 0)
     if count == 1 and member.id in group.members:
-        return core.sorted_queues(member.standing.assigned)
+        return core.sorted_queues(in_order(member.standing.assigned))
     partitions: set[Partition] = set()
     if count:
         for each in group.members.values():

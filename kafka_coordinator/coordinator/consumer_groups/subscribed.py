@@ -5,6 +5,7 @@ import hashlib
 from collections.abc import Iterator, Mapping, Sequence
 from functools import lru_cache
 
+from kafka_coordinator.assignors.inputs import Partition
 from kafka_coordinator.assignors.translation import topic_id
 from kafka_coordinator.assignors.uniform import id_hash
 from protocols.java import entry_order, size_for_set_of, string_entry_order, string_hash
@@ -22,7 +23,7 @@ class SubscribedTopics:
     """``named``: all topics of the subscription, in Java's order; ``counts``: those that there are, with the numbers of
     their partitions; ``ids``: their 128-bit ids. Nothing of it changes."""
 
-    __slots__ = ("_order", "counts", "hash", "ids", "named")
+    __slots__ = ("_order", "_partitions", "counts", "hash", "ids", "named")
 
     def __init__(
         self, named: tuple[str, ...], counts: Mapping[str, int], ids: Mapping[str, int], racks: Mapping[str, object]
@@ -35,6 +36,7 @@ class SubscribedTopics:
         self.hash = hashlib.md5(text, usedforsecurity=False).hexdigest() if lines else ""
         """Of all on which the group's metadata hash depends: the topics' ids, partitions and racks."""
         self._order: list[str] | None = None
+        self._partitions: list[Partition] | None = None
 
     def in_order(self) -> Sequence[str]:
         """The order in which the assignor walks the topics: a HashSet of the ids, made from one of all names, of which
@@ -44,6 +46,13 @@ class SubscribedTopics:
             by_id = {self.ids[topic]: topic for topic in string_entry_order(self.named, size) if topic in self.ids}
             self._order = [by_id[each] for each in entry_order(list(by_id), id_hash, size)]
         return self._order
+
+    def partitions(self) -> Sequence[Partition]:
+        """All partitions, topics in this order."""
+        if self._partitions is None:
+            counts = self.counts
+            self._partitions = [(topic, number) for topic in self.in_order() for number in range(counts[topic])]
+        return self._partitions
 
 
 def hash_names(names: Sequence[str]) -> Iterator[None]:

@@ -108,18 +108,13 @@ def _take(core: Core, group: ConsumerGroup, member_id: str, given: list[Partitio
         group.target[member_id] = tuple(chain.from_iterable(of[topic] for topic in string_entry_order(list(of), size)))
         store_target(core, group, member_id)
         return
-    wanted = set(given)
-    kept = [partition for partition in before or () if partition in wanted]
+    kept = list(filter(set(given).__contains__, before)) if before else []
     had, known = set(kept), {topic for topic, _ in kept}
-    added: list[Partition] = []
-    new: dict[str, list[Partition]] = {}
-    for partition in given:
-        if partition[0] not in known:
-            new.setdefault(partition[0], []).append(partition)
-        elif partition not in had:
-            added.append(partition)
-    newest = [partition for topic in reversed(new) for partition in new[topic]]
-    group.target[member_id] = (*newest, *kept, *added)
+    added = [partition for partition in given if partition[0] in known and partition not in had] if kept else []
+    new = [partition for partition in given if partition[0] not in known] if kept else given
+    topics = dict.fromkeys([topic for topic, _ in new])
+    places = dict(zip(topics, range(len(topics), 0, -1), strict=True))
+    group.target[member_id] = (*sorted(new, key=lambda partition: places[partition[0]]), *kept, *added)
     store_target(core, group, member_id)
 
 

@@ -149,9 +149,8 @@ class UniformBalance:
 
     def __init__(self, topics: SubscribedTopics, targets: Mapping[str, tuple[Partition, ...]]) -> None:
         self.topics = topics
-        counts = topics.counts
         self._place = {topic: place for place, topic in enumerate(topics.in_order())}
-        self._total = sum(counts.values())
+        self._total = len(topics.partitions())
         self._numbers = {member_id: number for number, member_id in enumerate(targets)}
         self._next = len(targets)
         self._sizes_of = {member_id: len(target) for member_id, target in targets.items()}
@@ -159,7 +158,7 @@ class UniformBalance:
         self._sizes: list[int] = []
         self._mask = self._shift = -1
         self._newcomer: str | None = None
-        self._unowned = {(topic, number) for topic, count in counts.items() for number in range(count)}
+        self._unowned = set(topics.partitions())
         for target in targets.values():
             self._unowned.difference_update(target)
 
@@ -186,7 +185,7 @@ class UniformBalance:
         changed: dict[str, list[Partition]] = {}
         places = self._place
         if len(self._unowned) == self._total:
-            left = [(topic, number) for topic in self._place for number in range(self.topics.counts[topic])]
+            left = list(self.topics.partitions())
         else:
             left = sorted(self._unowned, key=lambda each: (places[each[0]], each[1]))
         for position, room in over:

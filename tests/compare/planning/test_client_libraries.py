@@ -69,10 +69,10 @@ def test_a_library_is_hinted_at_by_its_whole_default_client_id_alone(subtests: p
         with subtests.test(client_id=client_id):
             assert hinted_library(client_id, "g", None) == library
             assert hinted_library(f"my-{client_id}", "g", None) == ""
-            (told,) = [each for each in subject_of(client_id).assumptions if "client id" in each]
-            assert told.startswith(
-                f"A hint, no knowledge: {client_id} has the client id that {LIBRARIES[library].name}"
-            )
+            for strategy in CLASSIC:
+                told = [each for each in subject_of(client_id, strategy=strategy).assumptions if "client id" in each]
+                hint = f"A hint, no knowledge: {client_id} has the client id that {LIBRARIES[library].name}"
+                assert [each.startswith(hint) for each in told] == [True] * (strategy in LIBRARIES[library].assignors)
     for client_id, group, instance in [
         ("consumer-g-1", "h", None),
         ("consumer-g-", "g", None),
@@ -207,9 +207,7 @@ def test_who_cannot_do_it_is_refused_by_the_hint_in_one_line(subtests: pytest.Su
             "cooperative-sticky",
             "m1 has the default client id of Sarama, which has none of this name (1.61.1)",
         ),
-        ("kafkajs", "roundrobin", "has the default client id of KafkaJS, which has none of this name"),
         ("rdkafka", "sticky", "expected an assignor that it has: range, roundrobin, cooperative-sticky"),
-        ("kafkajs", "static", "KafkaJS, which is not known to have group.instance.id"),
     ]:
         with subtests.test(client_id=client_id, to=to):
             subject = subject_of("consumer-g-1", client_id, client_id)
@@ -218,6 +216,14 @@ def test_who_cannot_do_it_is_refused_by_the_hint_in_one_line(subtests: pytest.Su
             assert expected in str(refused.value)
             assert "\n" not in str(refused.value)
             planned(with_library(subject, "java"), to)
+    for to, expected in [
+        ("roundrobin", "uses KafkaJS, which has none of this name"),
+        ("static", "which is not known to have group.instance.id"),
+    ]:
+        with subtests.test(library="kafkajs", to=to):
+            with pytest.raises(UserError, match=expected):
+                planned(with_library(subject_of("c"), "kafkajs"), to)
+            planned(subject_of("kafkajs"), to)  # a member of a group that uses range is none of KafkaJS as it comes
 
 
 def test_which_versions_speak_the_consumer_protocol_is_said() -> None:

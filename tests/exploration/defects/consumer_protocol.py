@@ -16,7 +16,7 @@ from tests.exploration.defects.scenarios import NO_COMMITS, scope
 
 
 def _granted_before_its_release(patch: pytest.MonkeyPatch) -> None:
-    patch.setattr(ConsumerGroup, "is_free", lambda group, partition: True)
+    patch.setattr(ConsumerGroup, "free", lambda group, partitions: partitions)
 
 
 def _silence_is_a_release(patch: pytest.MonkeyPatch) -> None:

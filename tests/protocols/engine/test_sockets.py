@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 import pytest
 
-from protocols.engine.connection import WireError
+from protocols.engine.connection import Connection, WireError
 from protocols.engine.nodes import Message, Outbox, Time, TimerName
 from protocols.engine.sockets import Limits, Sockets
 from protocols.facts import Noted
@@ -67,10 +67,20 @@ class Teller:
             out.close(sender)
         elif text.startswith("pass ") and self.other:
             out.send(self.other, Line(f"passed {text[5:]}"))
+        elif text.startswith("all "):
+            for peer in self.peers():
+                out.send(peer, Line(f"first {text[4:]}"))
+                out.send(peer, Line(text[4:]))
+            if text == "all bye":
+                out.close(sender)
         elif text.startswith("many "):
             out.send(sender, Line("x" * int(text[5:])))
         elif not text.startswith("passed "):
             out.send(sender, Line(f"{text}!"))
+
+    def peers(self) -> list[str]:
+        """Who has connected, in order."""
+        return [each[1] for each in self.seen if each[0] == "connected"]
 
     def timeout(self, now: Time, timer: TimerName, out: Outbox) -> None:
         self.seen.append(("timeout", timer, now))
@@ -285,3 +295,30 @@ def test_more_connections_than_allowed_are_turned_away() -> None:
         assert await (await it.connect()).ask("again") == "again!"
 
     in_world(story, Limits(connections=1))
+
+
+def test_what_is_sent_to_many_is_written_in_turns_and_in_order(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("protocols.engine.connection.AT_ONCE_S", -1.0)  # every look at the clock says: enough
+
+    async def story(it: Setting) -> None:
+        clients = [await it.connect() for _ in range(8)]
+        await until(lambda: len(it.node.peers()) == len(clients))
+        turn, written = 0, list[int]()
+        original = Connection.write
+
+        def write(connection: Connection, message: Message) -> None:
+            written.append(turn)
+            original(connection, message)
+
+        monkeypatch.setattr(Connection, "write", write)
+        await clients[3].say("all bye")
+        for turn in range(1_000):  # noqa: B007 - told by the closure
+            await asyncio.sleep(0)
+            if len(written) == 2 * len(clients):
+                break
+        heard = [[await each.hear(), await each.hear()] for each in clients]
+        assert heard == [["first bye", "bye"]] * len(clients)
+        assert await clients[3].hear() == "", "closed, but not before what was sent"
+        assert len(set(written)) >= len(clients) - 1, "others have their turn in between"
+
+    in_world(story)

@@ -5,11 +5,12 @@ import os
 from pathlib import Path
 
 import pytest
+from py4j.protocol import Py4JNetworkError
 from pyspark import TaskContext
 from pyspark.sql import SparkSession
 from pyspark.sql import functions as F  # noqa: N812
 
-from compare.figures.spark.sessions import for_each
+from compare.figures.spark.sessions import for_each, user_errors
 from compare.sweeping.document import document
 from compare.sweeping.reading import read_text
 from tests.compare.figures.spark.spark_fixture import session
@@ -52,3 +53,18 @@ def test_a_task_that_fails_is_tried_again(session: SparkSession, tmp_path: Path)
 
     for_each(session, fails_once, [3, 5], 2)
     assert sorted(path.name for path in tmp_path.iterdir()) == ["3", "5"]
+
+
+def test_an_interruption_that_breaks_the_connection_with_the_jvm_stays_one() -> None:
+    """What PySpark asks of the JVM on its way out fails then, and must not be told as an error of Spark."""
+
+    def stopped() -> None:
+        try:
+            raise KeyboardInterrupt("SIGTERM")
+        finally:
+            raise Py4JNetworkError("Error while receiving")
+
+    with pytest.raises(KeyboardInterrupt, match="SIGTERM"), user_errors():
+        stopped()
+    with pytest.raises(Py4JNetworkError), user_errors():
+        raise Py4JNetworkError("Answer from Java side is empty")

@@ -1,8 +1,9 @@
 """What a client tells beside records: its log, its errors, what it knows of the cluster."""
 
+from collections.abc import Callable
 from typing import Any
 
-from tests.compare.testing.differential.probing import alone, plain, probe, told
+from tests.compare.testing.differential.probing import alone, plain, probe, seen, told
 from tests.compare.testing.differential.worlds import World
 
 
@@ -198,3 +199,102 @@ def a_member_that_is_fenced(world: World) -> Any:
         lambda: alone(world) is not None,
     ]
     return [found, heard, logger.lines, [told(each) for each in calls]]
+
+
+@probe()
+def a_pause_outlasts_the_assignment(world: World) -> Any:
+    world.produce(0, 2)
+    consumer = world.joined(world.consumer())
+    world.read(consumer, 2)
+    consumer.pause([world.partition(0)])
+    consumer.unsubscribe()
+    world.until(consumer, lambda message: not consumer.assignment())
+    world.joined(consumer)
+    nothing = world.until(consumer, lambda message: message is not None, polls=10)
+    consumer.resume([world.partition(0)])
+    return [nothing, seen(world.read(consumer, 2))]
+
+
+@probe()
+def a_listener_that_raises_in_close(world: World) -> Any:
+    def revoked(consumer: Any, partitions: list[Any]) -> None:
+        raise ValueError("no")
+
+    consumer = world.joined(world.consumer(), on_revoke=revoked)
+    return [told(consumer.close), told(consumer.close), told(lambda: consumer.poll(0))]
+
+
+def _revoked_of(world: World, take: Callable[[Any, list[Any]], object], strategy: str = "range") -> Any:
+    """What on_revoke is told in close(), after on_assign has said itself what is read."""
+    called: list[Any] = []
+
+    def assigned(consumer: Any, partitions: list[Any]) -> None:
+        called.append(told(lambda: take(consumer, partitions)))
+
+    consumer = world.consumer(partition_assignment_strategy=strategy)
+    consumer.subscribe([world.topic], on_assign=assigned, on_revoke=lambda _, partitions: called.append(partitions))
+    world.until(consumer, lambda message: bool(called))
+    return [told(consumer.close), called]
+
+
+@probe()
+def revoked_after_nothing_was_assigned(world: World) -> Any:
+    return _revoked_of(world, lambda consumer, partitions: consumer.assign([]))
+
+
+@probe()
+def revoked_after_a_part_was_assigned(world: World) -> Any:
+    return _revoked_of(world, lambda consumer, partitions: consumer.assign(partitions[1:]))
+
+
+@probe()
+def revoked_after_a_refused_assignment(world: World) -> Any:
+    return _revoked_of(world, lambda consumer, partitions: consumer.incremental_assign(partitions))
+
+
+@probe()
+def revoked_after_a_refused_assignment_of_a_cooperative_assignor(world: World) -> Any:
+    return _revoked_of(world, lambda consumer, partitions: consumer.unassign(), "cooperative-sticky")
+
+
+@probe()
+def unsubscribe_commits_what_is_stored(world: World) -> Any:
+    world.produce(0, 3)
+    consumer = world.joined(world.consumer(enable_auto_commit=True))
+    world.read(consumer, 3)
+    consumer.unsubscribe()
+    world.until(consumer, lambda message: False, polls=10)
+    return [each.offset for each in consumer.committed([world.partition(0)], timeout=5)]
+
+
+@probe()
+def an_assign_in_close_is_not_refused(world: World) -> Any:
+    answers: list[Any] = []
+
+    def revoked(consumer: Any, partitions: list[Any]) -> None:
+        answers.append(told(lambda: consumer.assign(partitions)))
+
+    consumer = world.joined(world.consumer(partition_assignment_strategy="cooperative-sticky"), on_revoke=revoked)
+    return [told(consumer.close), answers]
+
+
+def _subscribed_again(world: World, strategy: str) -> Any:
+    called: list[tuple[str, int]] = []
+    listeners = {
+        "on_assign": lambda _, partitions: called.append(("assigned", len(partitions))),
+        "on_revoke": lambda _, partitions: called.append(("revoked", len(partitions))),
+    }
+    consumer = world.joined(world.consumer(partition_assignment_strategy=strategy), **listeners)
+    world.joined(consumer, **listeners)
+    world.until(consumer, lambda message: False, polls=30)
+    return [called, consumer.assignment()]
+
+
+@probe()
+def subscribed_again_under_an_eager_assignor(world: World) -> Any:
+    return _subscribed_again(world, "range")
+
+
+@probe()
+def subscribed_again_under_a_cooperative_assignor(world: World) -> Any:
+    return _subscribed_again(world, "cooperative-sticky")

@@ -40,7 +40,7 @@ def test_nothing_is_given_that_another_has_and_nothing_new_before_all_is_given_u
     others -= assigned | pending
     before = Standing(3, 2, state, assigned, pending - assigned if state == UNREVOKED else of())
     held = others | before.assigned | before.pending
-    after = reconcile(before, Goal(5, target, owned, lambda partition: partition not in held, version, ("t",)))
+    after = reconcile(before, Goal(5, target, owned, lambda partitions: partitions - held, version, ("t",)))
     assert not after.assigned & others
     assert after == before or after.assigned <= target
     if after.pending:
