@@ -62,7 +62,9 @@ def rows(records: Sequence[Record], seeds: Seeds) -> list[list[Cell]]:
             cells.append(
                 Cell(
                     metric,
-                    "never" if metric.path == SETTLED and not settles else _text(metric, value),
+                    "never"
+                    if metric.path == SETTLED and not settles
+                    else _bound(record, metric) + _text(metric, value),
                     "" if ends[0] == ends[1] else _span(*ends),
                     top is not None and value == top and allowed,
                     metric.is_bad and bool(value),
@@ -139,6 +141,12 @@ def _best(metric: Metric, values: Sequence[Figure], may: Sequence[bool]) -> Figu
     least = min if metric.better < 0 else max
     alone = metric.path in HURTING or len(allowed) < 2
     return None if alone and least(known) != least(allowed) else least(allowed)
+
+
+def _bound(record: Record, metric: Metric) -> str:
+    """``≥`` before an age that records make a lower bound that wait at the end."""
+    of, _, name = metric.path.partition(".")
+    return "≥ " if of == "record_age_ms" and name in record["record_age_ms"]["at_least"] else ""
 
 
 def _span(low: str, high: str) -> str:

@@ -84,16 +84,29 @@ class Passed(NamedTuple):
     fact: PassedOver | Ended | None = None
 
 
+class Waits(NamedTuple):
+    """Records ``first`` to ``end - 1`` that are not handled at the end."""
+
+    queue: Queue
+    first: int
+    end: int
+
+
 class Work(NamedTuple):
-    """Records that the readers had to handle. ``written``: all of them; ``handled``: at least once; ``waiting``: not
+    """Records that the readers had to handle. ``written``: all of them; ``handled``: at least once; ``waits``: not
     handled at the end, those of the last `IN_HAND_MS` left out; ``passed``: never to be handled, because the reader
     went on behind them; ``refused``: never written, because no broker of the queue ran."""
 
     written: int
     handled: int
-    waiting: int
+    waits: tuple[Waits, ...]
     passed: tuple[Passed, ...]
     refused: int
+
+    @property
+    def waiting(self) -> int:
+        """How many records wait."""
+        return sum(each.end - each.first for each in self.waits)
 
     @property
     def skipped(self) -> int:
@@ -104,11 +117,12 @@ class Work(NamedTuple):
 def work_of(timeline: Timeline, reads: Sequence[ReadQueue], production: Mapping[Queue, ProductionHistory]) -> Work:
     """The work of these readers, added up."""
     if not reads:
-        return Work(0, 0, 0, (), 0)
+        return Work(0, 0, (), (), 0)
     deliveries = timeline.reading
     beyond, unable = _goes_on_from(timeline, production), _could_not_handle(timeline, production)
-    written = handled = waiting = refused = 0
+    written = handled = refused = 0
     passed: list[Passed] = []
+    waits: list[Waits] = []
     for read in reads:
         history = production.get(read.queue)
         if history is None:
@@ -128,9 +142,17 @@ def work_of(timeline: Timeline, reads: Sequence[ReadQueue], production: Mapping[
         passed += [Passed(read, *each) for each in lost]
         done.update(lost)
         due = max(start, history.end_offset(max(read.since, timeline.end - IN_HAND_MS)))
-        waiting += due - start - done.count(start, due)
+        waits += [Waits(read.queue, *each) for each in done.gaps(start, due)]
         refused += history.refused(read.since, timeline.end)
-    return Work(written, handled, waiting, tuple(passed), refused)
+    return Work(written, handled, tuple(waits), tuple(passed), refused)
+
+
+def shared_work(
+    timeline: Timeline, phases: Sequence[Phase], production: Mapping[Queue, ProductionHistory]
+) -> tuple[list[ReadQueue], Work]:
+    """The queues that groups share, as `shared_reads` has them, and the work there."""
+    reads = shared_reads(timeline, phases)
+    return reads, work_of(timeline, reads, production)
 
 
 def hidden_of(
