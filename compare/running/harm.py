@@ -196,6 +196,10 @@ def why_waiting(
         coming, possible = sum(rates.values()), sum(members.values())
         # Who could not keep up from the beginning needs no event for it.
         event = last if coming <= sum(each for key, each in at_first.items() if key.group == group) else None
+        if not members:
+            found = True
+            yield _without_members(result, group, Reason(UNOWNED, waiting, last))
+            continue
         if coming > possible:
             found = True
             text = f"{amount(coming)} records per second come and the members of {group} can handle {amount(possible)}"
@@ -230,6 +234,14 @@ def why_waiting(
                 yield never[0]._replace(weight=waiting - hidden)
             else:
                 yield Reason(STALLED if settled else RESTLESS, waiting - hidden, last)
+
+
+def _without_members(result: RunResult, group: str, reason: Reason) -> Reason:
+    """The reason, where the group has members at the end; else that it has none, if nobody takes its queues."""
+    there = result.ending.groups.get(group)
+    if reason.kind != UNOWNED or there is None or len(there.members):
+        return reason
+    return reason._replace(text=f"group {group} has no members", settings=("number of members",))
 
 
 MOST_EXPLAINED = 200
@@ -273,11 +285,13 @@ def harm_of(
         for gap in timeline.gaps
     ]
     found: dict[str, Iterable[Reason]] = {
-        "unowned": (explain.unowned(gap, lived, after) for gap, lived in gaps if lived),
+        "unowned": (
+            _without_members(result, gap.group, explain.unowned(gap, lived, after)) for gap, lived in gaps if lived
+        ),
         "two_owners": why_two_owners(timeline, doings, after),
         "redelivered": _why_redelivered(timeline, doings, after) if timeline.redelivered else (),
         "given_again": why_given_again(timeline),
-        "no_progress": map(explain.reason, longest),
+        "no_progress": (_without_members(result, stall.read.reader, explain.reason(stall)) for stall in longest),
         "out_of_order": why_out_of_order(timeline, disorder),
     }
     if production:

@@ -30,7 +30,8 @@ class ReadQueue(NamedTuple):
 
 
 def shared_reads(timeline: Timeline, phases: Sequence[Phase]) -> list[ReadQueue]:
-    """The queues that groups share and that somebody alive at the end subscribes to, in the order of the scenario.
+    """The queues that groups share and that somebody alive at the end subscribes to, in the order of the scenario; of a
+    group without members at the end those of its last members: what is written waits for the next ones.
 
     A group reads a queue since somebody first subscribed to it, but not before the group had any queue at all, and had
     asked where to begin: what was written before that belongs to nobody. A share group that begins at the end of its
@@ -50,8 +51,9 @@ def shared_reads(timeline: Timeline, phases: Sequence[Phase]) -> list[ReadQueue]
         since = {key: at for key, at in since.items() if key[1] in there[key[0]]}
         for key in phase.then.expected():
             since.setdefault(key, phase.at)
-    found = []
-    for group, queue in phases[-1].then.expected():
+    found, last = [], phases[-1].then
+    left = [key for key in since if not len(last.groups[key[0]].members)]
+    for group, queue in (*last.expected(), *left):
         if group not in timeline.broadcasting:
             start = began.get(group, 0.0)
             first, at_end = asked.get((group, queue), (start, False))

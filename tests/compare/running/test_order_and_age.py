@@ -55,10 +55,11 @@ def test_what_comes_slowly_is_as_old_as_its_way_and_its_handling() -> None:
 
 
 @pytest.mark.parametrize(("threads", "p50", "p99"), [(1, 62, 102), (2, 42, 62), (20, 22, 22)])
-def test_records_that_come_together_wait_for_a_free_thread(threads: int, p50: float, p99: float) -> None:
+@pytest.mark.parametrize("system", ["kafka:range", "kafka:uniform", "rocketmq:AVG"])
+def test_records_that_come_together_wait_for_a_free_thread(system: str, threads: int, p50: float, p99: float) -> None:
     # A record of each of five queues comes at a time: with one thread they end 20, 40, ... 100 ms after they have come.
-    longer = {"for": "5min", "seed": 1, "latency": "2ms"}
-    of = made(topics={"orders": 5}, load={"produce": "5/s"}, run=longer, systems=["rocketmq:AVG"], threads=threads)
+    longer = {"for": "10min", "seed": 1, "latency": "2ms"}
+    of = made(topics={"orders": 5}, load={"produce": "5/s"}, run=longer, systems=[system], threads=threads)
     (variant,) = variants_of(of)
     for full in (False, True):
         found = run_record(run_variant(variant, full=full))["record_age_ms"]
@@ -102,6 +103,22 @@ def test_records_that_wait_count_with_the_age_that_they_have_by_then() -> None:
         assert found["handled_per_s"] == pytest.approx(50, abs=1), label
     none = records(made(systems=["kafka:range"]))["kafka:range"]["record_age_ms"]
     assert none["at_least"] == []
+
+
+def test_records_wait_for_the_next_members_of_a_group_that_all_have_left() -> None:
+    of = made(events=[{"at": "20s", "leave": "c1"}], systems=["kafka:range", "kafka:range+static", "rocketmq:AVG"])
+    for label, found in records(of).items():
+        # 10/s for 40 s, but for the last second.
+        assert found["harm"]["work"]["waiting"] == pytest.approx(390, abs=6), label
+        assert found["harm"]["no_progress_queue_s"] == pytest.approx(40, abs=1), label
+        assert found["record_age_ms"]["max"] == pytest.approx(40_000, abs=1_000), label
+        for harm in ("no_progress", "waiting", "unowned"):
+            (why,) = found["harm"]["because"][harm]
+            assert (why["event"], why["text"], why["setting"]) == (
+                "c1 leaves",
+                "group g has no members",
+                "number of members",
+            )
 
 
 def test_what_is_handled_again_after_later_ones_is_out_of_order() -> None:
