@@ -137,7 +137,7 @@ _OF_FAMILIES: Mapping[str, Mapping[str, tuple[str, ...]]] = {
     HELD: {**_COMMITS, POP: ("enableProxyAutoRenew", "maxCacheMessageCount")},
     BEGINS_BEHIND: _START,
     COMMITTED_PAST: _COMMITS,
-    PASSED_OVER: _RETRIES,
+    PASSED_OVER: {**_RETRIES, **dict.fromkeys((KAFKA, CONSUMER, ZOOKEEPER), ("what the user's code does with it",))},
     TIME_LIMIT: _all("max.poll.interval.ms", rocketmq=("consumeTimeout",)),
     SESSION: _SESSION,
     REBALANCES: _SHARING,
