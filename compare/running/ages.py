@@ -160,7 +160,7 @@ def ages_of(
         for first, end in parts:
             for each in _linear(delivery, first, end, produced[queue], travel):
                 _share_out(each, starts, found)
-    for queue, first, end in waits:
+    for (_, queue, _), first, end in waits:
         for start, stop, since, spacing in _evenly_produced(produced[queue], first, end):
             found[-1].add(result.timeline.end - since, -spacing, stop - start, waits=True)
     return found

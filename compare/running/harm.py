@@ -179,15 +179,15 @@ def _follows(exceeded: list[tuple[Time, str, str]], at: Time, group: str, by: st
 
 def why_waiting(
     result: RunResult,
-    reads: Sequence[ReadQueue],
+    of_groups: tuple[Sequence[ReadQueue], Work],
     production: Mapping[Queue, ProductionHistory],
     *,
-    waiting: int,
     settled: bool,
 ) -> Iterator[Reason]:
     """Groups that get more than they can handle; queues that get more than their one reader can; else
     records that members were given, unrest, or just that time was lost."""
-    last, found = event_before(result.timeline, result.timeline.end), False
+    (reads, work), last, found = of_groups, event_before(result.timeline, result.timeline.end), False
+    waiting = work.waiting
     capacity = records_per_second(result.variant, result.ending.members)
     at_first = records_per_second(result.variant, listed_members(result.variant.scenario))
     for group in result.ending.groups:
@@ -221,7 +221,7 @@ def why_waiting(
                 text = f"{name} handles {amount(possible)}/s and gets {amount(sum(comes))}/s: it never catches up"
                 yield Reason(OVERLOAD, sum(comes), text=text, members=(name,), alike=key)
     if not found:
-        having = hidden_of(result.timeline, reads, production)
+        having = hidden_of(result.timeline, work.waits)
         hidden = sum(having.values())
         if hidden:
             names = tuple(sorted(having))
@@ -341,8 +341,7 @@ def _of_work(
     if work.refused:
         found["refused"] = why_refused(timeline, shared, production, down)
     if work.waiting:
-        settled = harm_record["settled"]
-        found["waiting"] = why_waiting(result, shared, production, waiting=work.waiting, settled=settled)
+        found["waiting"] = why_waiting(result, of_groups, production, settled=harm_record["settled"])
     return found
 
 

@@ -89,7 +89,7 @@ class Passed(NamedTuple):
 class Waits(NamedTuple):
     """Records ``first`` to ``end - 1`` that are not handled at the end."""
 
-    queue: Queue
+    read: ReadQueue
     first: int
     end: int
 
@@ -144,7 +144,7 @@ def work_of(timeline: Timeline, reads: Sequence[ReadQueue], production: Mapping[
         passed += [Passed(read, *each) for each in lost]
         done.update(lost)
         due = max(start, history.end_offset(max(read.since, timeline.end - IN_HAND_MS)))
-        waits += [Waits(read.queue, *each) for each in done.gaps(start, due)]
+        waits += [Waits(read, *each) for each in done.gaps(start, due)]
         refused += history.refused(read.since, timeline.end)
     return Work(written, handled, tuple(waits), tuple(passed), refused)
 
@@ -157,24 +157,15 @@ def shared_work(
     return reads, work_of(timeline, reads, production)
 
 
-def hidden_of(
-    timeline: Timeline, reads: Sequence[ReadQueue], production: Mapping[Queue, ProductionHistory]
-) -> dict[str, int]:
-    """Member to the records of these that wait (`Work.waiting`) and that it was given last and has still."""
+def hidden_of(timeline: Timeline, waits: Iterable[Waits]) -> dict[str, int]:
+    """Member to the records of these that it was given last and has still."""
     found: dict[str, int] = {}
-    for read in reads:
-        history = production.get(read.queue)
-        if history is None:
-            continue
-        start = history.end_offset(read.since)
-        due = history.end_offset(max(read.since, timeline.end - IN_HAND_MS))
-        done = _handled(timeline.reading.get((read.reader, read.queue), ()), history.since)
+    for (reader, queue, _), first, end in waits:
         for given in timeline.given:
-            first, end = max(start, given.first), min(due, given.end)
-            if (given.group, given.queue, given.until) == (read.reader, read.queue, None) and first < end:
-                waiting = end - first - done.count(first, end)
-                found[given.member] = found.get(given.member, 0) + waiting
-    return {member: records for member, records in found.items() if records}
+            records = min(end, given.end) - max(first, given.first)
+            if records > 0 and (given.group, given.queue, given.until) == (reader, queue, None):
+                found[given.member] = found.get(given.member, 0) + records
+    return found
 
 
 def _handled(deliveries: Iterable[Delivery], since: Time) -> OffsetSet:
