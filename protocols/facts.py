@@ -244,6 +244,8 @@ class Writes(NamedTuple):
     refused: float = 0.0
     acknowledged: bool = False
     """Whether those that wait are acknowledged at once all the same, and cannot be read alone."""
+    listed: bool = True
+    """Whether producers know the queue: a key's records go to one of those that they know."""
 
 
 class Resends(NamedTuple):

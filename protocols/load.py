@@ -9,9 +9,10 @@ Poison records are those that the user's code cannot handle, whoever is given th
 tries nothing again itself (Kafka), the user's loop tries such a record in place: it stands still on it.
 """
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
+from heapq import heapify, heapreplace
 from math import ceil, floor
 from typing import TYPE_CHECKING, Generic, NamedTuple, Self, TypeAlias, TypeVar
 
@@ -179,6 +180,28 @@ def shared_anew(
             since -= floor((now - reading.since) / reading.turn * found.turn / TICK) * TICK
         made[key] = Reading(reading.start, since, found.turn, threads)
     return made, found.until
+
+
+LOOKED_AT = 4
+"""So many records of each queue tell how long they wait for a hand."""
+
+
+def waits_for_hands(coming: Sequence[tuple[Production, int]], handle: Time, hands: int) -> list[Time]:
+    """For how long, on average, a record of each queue waits for a hand, where these have less to do than they can:
+    those that come after the next one of all, `LOOKED_AT` of each queue, taken in the order in which they come.
+    ``coming``: of each queue what is written, more than nothing, and the next record."""
+    free = [0.0] * hands
+    due = [(production.arrival(record), at, record) for at, (production, record) in enumerate(coming)]
+    heapify(due)
+    waited: list[list[Time]] = [[] for _ in coming]
+    for number in range((1 + LOOKED_AT) * len(coming)):
+        came, at, record = due[0]
+        heapreplace(due, (coming[at][0].arrival(record + 1), at, record + 1))
+        begun = max(came, free[0])
+        heapreplace(free, begun + handle)
+        if number >= len(coming):
+            waited[at].append(begun - came)
+    return [sum(each) / len(each) if each else 0.0 for each in waited]
 
 
 Q = TypeVar("Q")

@@ -40,7 +40,7 @@ CONCERNS: Final = (
     Concern("pauses", ("harm.no_progress_queue_s", "unowned_queue_s"), "queue-s without progress"),
     Concern("duplicates", ("redelivered",), "records handled more than once"),
     Concern("the age of records", ("record_age_ms.p99",), "s p99 age of records", 0.05, 0.001),
-    Concern("order", ("out_of_order.queue",), "records out of order"),
+    Concern("order", ("out_of_order.key", "out_of_order.queue"), "records out of order"),
     Concern("a backlog at the end", ("harm.work.waiting",), "records waiting at the end"),
     Concern("requests", ("traffic.requests_per_s",), "requests/s", 0.05),
     Concern("capacity", ("capacity_per_s",), "records/s that members must be able to handle", 0.01),

@@ -154,11 +154,15 @@ def given_again(told: Telling[Record]) -> Iterator[Sentence]:
 
 def disordered(told: Telling[Record]) -> Iterator[Sentence]:
     """Records that were handled out of order, though not only because they were handled again."""
-    count, by_key = told.record["out_of_order"]["queue"], told.record["out_of_order"]["key"]
-    if count > told.record["redelivered"]:
-        keys = "" if by_key is None else f", {by_key:,} of them out of the order of their key"
-        text = f"handles {many(count, 'record')} out of order{keys}{because(told.record, 'out_of_order')}"
-        yield told.resting(text, "out_of_order.queue", "out_of_order.key")
+    by_queue, by_key = told.record["out_of_order"]["queue"], told.record["out_of_order"]["key"]
+    if max(by_queue, by_key or 0) > told.record["redelivered"]:
+        if by_key is None:
+            text = f"handles {many(by_queue, 'record')} out of the order of their {told.unit}"
+        else:
+            also = f" and {by_queue:,} out of that of their {told.unit}" if by_queue else ""
+            text = f"handles {many(by_key, 'record')} out of the order of their key{also}"
+        text += because(told.record, "out_of_order")
+        yield told.resting(text, "out_of_order.queue" if by_key is None else "out_of_order.key", "out_of_order.queue")
 
 
 def stalled(told: Telling[Record]) -> Iterator[Sentence]:
@@ -183,6 +187,9 @@ def behind(told: Telling[Record]) -> Iterator[Sentence]:
     work, lag = record["harm"]["work"], record["lag"]
     if work is not None and is_behind(work):
         text = f"is behind at the end: {many(work['waiting'], 'record')} of {work['written']:,} wait"
+        age = record["record_age_ms"]["p99"]
+        if age is not None and "p99" in record["record_age_ms"]["at_least"]:
+            text += f" and the p99 age of records is at least {duration(age / 1000)}"
         yield told.resting(text + because(record, "waiting"), "harm.work.waiting", "harm.work.written")
     elif lag is not None and lag["drain_s"] is not None:
         gap = told.at("longest_gap_s") or 0.0

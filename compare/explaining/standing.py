@@ -5,6 +5,7 @@ seeds, and in a sentence who is best at what.
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from math import ceil
+from typing import NamedTuple
 
 from compare.documents.comparison import Record, SeedsRecord
 from compare.figures import Figure
@@ -45,9 +46,9 @@ class Cell:
 def rows(records: Sequence[Record], seeds: Seeds) -> list[list[Cell]]:
     """Per record its cells, in the order of `COMPARED`. ``seeds``: label to the figures that stand for its record."""
     values = [[_value(record, metric.path, seeds) for metric in COMPARED] for record in records]
-    compared = _compared(records)
-    may = _may_be_best(records, seeds, compared)
-    best = _best_of_each(records, [[value[0] for value in row] for row in values], compared, may)
+    work = _Work.of(records, seeds)
+    may = work.may_be_best
+    best = _best_of_each(records, [[value[0] for value in row] for row in values], work.compared, may)
     found = []
     for record, row, allowed in zip(records, values, may, strict=True):
         over = seeds.get(record["label"])
@@ -62,7 +63,9 @@ def rows(records: Sequence[Record], seeds: Seeds) -> list[list[Cell]]:
             cells.append(
                 Cell(
                     metric,
-                    "never" if metric.path == SETTLED and not settles else _text(metric, value),
+                    "never"
+                    if metric.path == SETTLED and not settles
+                    else _bound(record, metric) + _text(metric, value),
                     "" if ends[0] == ends[1] else _span(*ends),
                     top is not None and value == top and allowed,
                     metric.is_bad and bool(value),
@@ -91,30 +94,34 @@ def _value(record: Record, path: str, seeds: Seeds) -> tuple[Figure, Figure, Fig
     return spread["median"], spread["p5"], spread["p95"]
 
 
-def _compared(records: Sequence[Record]) -> list[bool]:
-    """Who shares no queues, because its groups are broadcasting, is best at nothing beside others who do."""
-    same = [does_the_same_work(each) for each in records]
-    return same if any(same) else [True for _ in records]
+class _Work(NamedTuple):
+    """Of each variant whether it is ``compared``, and what it left ``undone``."""
 
+    compared: list[bool]
+    undone: list[list[str]]
 
-def _left_undone(records: Sequence[Record], seeds: Seeds, compared: Sequence[bool]) -> list[list[str]]:
-    """What each left undone. Records that are lost in every variant count for none: what a broker that is down cannot
-    take in any system, or what nobody's code can handle, is the same work for all."""
-    overs = [seeds.get(record["label"]) for record in records]
-    lost = [
-        records_lost(record) if over is None else ceil(over["figures"]["harm.work.lost"]["p95"] or 0)
-        for record, over in zip(records, overs, strict=True)
-    ]
-    least = min((each for each, counts in zip(lost, compared, strict=True) if counts), default=0)
-    return [
-        left_undone(record, None if over is None else over["figures"], least)
-        for record, over in zip(records, overs, strict=True)
-    ]
+    @classmethod
+    def of(cls, records: Sequence[Record], seeds: Seeds) -> "_Work":
+        """Who shares no queues, because its groups are broadcasting, is best at nothing beside others who do. Records
+        that are lost in every variant count for none: what a broker that is down cannot take in any system, or what
+        nobody's code can handle, is the same work for all."""
+        same = [does_the_same_work(each) for each in records]
+        compared = same if any(same) else [True for _ in records]
+        overs = [seeds.get(record["label"]) for record in records]
+        lost = [
+            records_lost(record) if over is None else ceil(over["figures"]["harm.work.lost"]["p95"] or 0)
+            for record, over in zip(records, overs, strict=True)
+        ]
+        least = min((each for each, counts in zip(lost, compared, strict=True) if counts), default=0)
+        undone = [
+            left_undone(record, None if over is None else over["figures"], least)
+            for record, over in zip(records, overs, strict=True)
+        ]
+        return cls(compared, undone)
 
-
-def _may_be_best(records: Sequence[Record], seeds: Seeds, compared: Sequence[bool]) -> list[bool]:
-    undone = _left_undone(records, seeds, compared)
-    return [counts and not why for counts, why in zip(compared, undone, strict=True)]
+    @property
+    def may_be_best(self) -> list[bool]:
+        return [counts and not why for counts, why in zip(self.compared, self.undone, strict=True)]
 
 
 def _best_of_each(
@@ -139,6 +146,12 @@ def _best(metric: Metric, values: Sequence[Figure], may: Sequence[bool]) -> Figu
     least = min if metric.better < 0 else max
     alone = metric.path in HURTING or len(allowed) < 2
     return None if alone and least(known) != least(allowed) else least(allowed)
+
+
+def _bound(record: Record, metric: Metric) -> str:
+    """``≥`` before an age that records make a lower bound that wait at the end."""
+    of, _, name = metric.path.partition(".")
+    return "≥ " if of == "record_age_ms" and name in record["record_age_ms"]["at_least"] else ""
 
 
 def _span(low: str, high: str) -> str:
@@ -173,9 +186,12 @@ class Decision:
 
 def decisions(records: Sequence[Record], seeds: Seeds) -> list[Decision]:
     """What decides each group of which something is known, in the order of `GROUPS`."""
-    compared = _compared(records)
-    may = _may_be_best(records, seeds, compared)
-    at_work = [record for record, counts in zip(records, compared, strict=True) if counts]
+    return _decisions(records, seeds, _Work.of(records, seeds))
+
+
+def _decisions(records: Sequence[Record], seeds: Seeds, work: _Work) -> list[Decision]:
+    may = work.may_be_best
+    at_work = [record for record, counts in zip(records, work.compared, strict=True) if counts]
     found = []
     for group in GROUPS:
         for metric in COLUMNS[group]:
@@ -237,7 +253,8 @@ def headline(records: Sequence[Record], seeds: Seeds) -> str:
     """Who is best at what, by the figure that decides each group; empty where there is only one variant."""
     if len(records) < 2:
         return ""
-    made = decisions(records, seeds)
+    work = _Work.of(records, seeds)
+    made = _decisions(records, seeds, work)
     won = [decision for decision in made if decision.differs and decision.best]
     undecided = [decision for decision in made if decision.differs and not decision.best]
     every = set.intersection(*(set(decision.best) for decision in won)) if won else set()
@@ -258,7 +275,7 @@ def headline(records: Sequence[Record], seeds: Seeds) -> str:
             for decision in won
         ]
         told[0] = f"It depends: {told[0]}"
-    told += _undecided(records, undecided, seeds)
+    told += _undecided(records, undecided, work)
     text = "; ".join(told)
     return f"{text[:1].upper()}{text[1:]}." if text else ""
 
@@ -273,14 +290,13 @@ def _with_unit(metric: Metric, value: str) -> str:
     return f"{name}: {value} {unit}".rstrip()
 
 
-def _undecided(records: Sequence[Record], undecided: Sequence[Decision], seeds: Seeds) -> Iterator[str]:
+def _undecided(records: Sequence[Record], undecided: Sequence[Decision], work: _Work) -> Iterator[str]:
     unlike = not capacities_equal(records)
     apart = [decision.group for decision in undecided if unlike and decision.metric.path in ON_CAPACITY]
     if apart:
         are = "is" if len(apart) == 1 else "are"
         yield f"{listed(apart)} {are} not compared, because members can handle more in some variants than in others"
-    of_each = _left_undone(records, seeds, _compared(records))
-    undone = {record["label"]: why for record, why in zip(records, of_each, strict=True)}
+    undone = {record["label"]: why for record, why in zip(records, work.undone, strict=True)}
     alike: dict[str, list[Decision]] = {}
     for decision in undecided:
         if decision.group not in apart:

@@ -130,7 +130,8 @@ _OF_RUNS = (
         Metric(
             "record_age_ms.p50",
             "age p50, ms",
-            "from produced to handled for the first time, half of the records",
+            "from produced to handled for the first time, half of the records (≥: at least, as records that wait at"
+            " the end count with their age then)",
             "ms",
             -1,
             "record_age_p50_ms",

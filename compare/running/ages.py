@@ -1,15 +1,16 @@
 """How old records are when they are handled: from produced to handled for the first time.
 
 Records are counted one by one, but never looked at one by one: a delivery's ages rise or fall evenly, or are all the
-same, between the times at which production or the delivery changes. Records that nobody has handled at the end have no
-age; they wait (`compare.running.work`).
+same, between the times at which production or the delivery changes. Records that wait at the end (`Work.waits`) count
+with the age that they have by then, which is less than they will have: a figure that may be of one of them, or of one
+that is younger, is a lower bound.
 """
 
 from bisect import bisect_right
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import accumulate
-from math import ceil, floor
+from math import ceil, floor, inf
 from operator import itemgetter
 from typing import NamedTuple
 
@@ -17,6 +18,7 @@ from compare.documents.comparison import AgeRecord
 from compare.running.phases import Phase
 from compare.running.production import Produced, ProductionHistory
 from compare.running.run_variant import RunResult
+from compare.running.work import Waits
 from protocols import Queue
 from protocols.engine.nodes import Time
 from protocols.offsets import OffsetSet
@@ -46,11 +48,18 @@ class Ages:
     def __init__(self) -> None:
         self._single: Counter[Time] = Counter()
         self._evenly: list[_Evenly] = []
-        self.count = 0
+        self.handled = 0
+        self._waiting = 0
+        self._youngest = inf
+        """The least age of those that wait."""
 
-    def add(self, age: Time, step: Time, count: int) -> None:
-        """So many records, each ``step`` older (below 0: younger) than the one before."""
-        self.count += count
+    def add(self, age: Time, step: Time, count: int, *, waits: bool = False) -> None:
+        """So many records, each ``step`` older (below 0: younger) than the one before; ``waits``: so far."""
+        if waits:
+            self._waiting += count
+            self._youngest = min(self._youngest, age, age + step * (count - 1))
+        else:
+            self.handled += count
         if count == 1 or abs(step) * count < _ALIKE:
             self._single[max(0.0, age)] += count
         else:
@@ -63,18 +72,22 @@ class Ages:
         for part in parts:
             made._single.update(part._single)
             made._evenly += part._evenly
-            made.count += part.count
+            made.handled += part.handled
+            made._waiting += part._waiting
+            made._youngest = min(made._youngest, part._youngest)
         return made
 
     def document(self) -> AgeRecord:
         """``p50``, ``p99``: the age that so many of a hundred records do not exceed; null without records."""
-        if not self.count:
-            return {"p50": None, "p99": None, "max": None}
+        every = self.handled + self._waiting
+        if not every:
+            return {"p50": None, "p99": None, "max": None, "at_least": []}
         ages = sorted(self._single)
         counts = list(accumulate((self._single[age] for age in ages), initial=0))
         highest = max([*ages[-1:], *(each.low + each.step * (each.records - 1) for each in self._evenly)])
-        p50, p99 = (self._at(ceil(self.count * percent / 100), ages, counts, highest) for percent in (50, 99))
-        return {"p50": p50, "p99": p99, "max": highest}
+        p50, p99 = (self._at(ceil(every * percent / 100), ages, counts, highest) for percent in (50, 99))
+        bounds = [name for name, age in (("p50", p50), ("p99", p99), ("max", highest)) if self._youngest <= age]
+        return {"p50": p50, "p99": p99, "max": highest, "at_least": bounds}
 
     def _at(self, rank: int, ages: Sequence[Time], counts: Sequence[int], highest: Time) -> Time:
         """The age of the record with this rank, 1 the youngest: halved until no other lies between."""
@@ -99,7 +112,7 @@ class Ages:
 
 def handled_per_s(ages: Ages, lasted: Time) -> float:
     """Records handled for the first time in each second of so many milliseconds; 0 where these are none."""
-    return ages.count / lasted * 1000 if lasted > 0 else 0.0
+    return ages.handled / lasted * 1000 if lasted > 0 else 0.0
 
 
 class _Linear(NamedTuple):
@@ -116,8 +129,11 @@ class _Linear(NamedTuple):
         return _Linear(self.at + first * self.step, self.step, self.age + first * self.older, self.older, end - first)
 
 
-def ages_of(result: RunResult, production: Mapping[Queue, ProductionHistory], phases: Sequence[Phase]) -> list[Ages]:
-    """The ages of the records that were handled in each phase, all readers together."""
+def ages_of(
+    result: RunResult, production: Mapping[Queue, ProductionHistory], phases: Sequence[Phase], waits: Iterable[Waits]
+) -> list[Ages]:
+    """The ages of the records that were handled in each phase, all readers together; in the last one with those that
+    wait at its end."""
     starts = [phase.at for phase in phases[1:]]
     found = [Ages() for _ in phases]
     least, most = result.variant.scenario.run.latency
@@ -144,6 +160,9 @@ def ages_of(result: RunResult, production: Mapping[Queue, ProductionHistory], ph
         for first, end in parts:
             for each in _linear(delivery, first, end, produced[queue], travel):
                 _share_out(each, starts, found)
+    for (_, queue, _), first, end in waits:
+        for start, stop, since, spacing in _evenly_produced(produced[queue], first, end):
+            found[-1].add(result.timeline.end - since, -spacing, stop - start, waits=True)
     return found
 
 
@@ -171,16 +190,21 @@ def _share_out(linear: _Linear, starts: Sequence[Time], found: Sequence[Ages]) -
 
 def _linear(delivery: Delivery, first: int, end: int, produced: Sequence[Produced], travel: Time) -> Iterator[_Linear]:
     """The records ``first`` to ``end - 1`` of the delivery. ``travel``: how long a message is under way."""
+    for start, stop, since, spacing in _evenly_produced(produced, first, end):
+        if delivery.turn:
+            yield from _computed(delivery, start, stop, (since, spacing), travel + delivery.wait + delivery.each)
+        else:
+            yield from _observed(Pace.of(delivery), start, stop, (since, spacing))
+
+
+def _evenly_produced(produced: Sequence[Produced], first: int, end: int) -> Iterator[tuple[int, int, Time, Time]]:
+    """The records ``first`` to ``end - 1`` in parts that came evenly: first, end, since when, one each how long."""
     place = bisect_right(produced, first, key=_FIRST) - 1
     while first < end:
         stop = min(end, produced[place + 1].first) if place + 1 < len(produced) else end
         if stop > first:
             begun, at, spacing = produced[place]
-            since = at + (first - begun) * spacing if first > begun else at
-            if delivery.turn:
-                yield from _computed(delivery, first, stop, (since, spacing), travel + delivery.wait + delivery.each)
-            else:
-                yield from _observed(Pace.of(delivery), first, stop, (since, spacing))
+            yield first, stop, at + (first - begun) * spacing if first > begun else at, spacing
         first, place = stop, place + 1
 
 

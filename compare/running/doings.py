@@ -279,7 +279,9 @@ class Doings:
         before, part = handled.member, max(0, again.first - handled.first) / max(1, handled.end - handled.first)
         since = handled.since + part * (handled.until - handled.since)
         commits = self.commits.get((again.group, again.queue), ())
-        mine = [each for each in commits if each.member == before and since <= each.at]
+        until = max(again.until, handled.until + LATE_MS)
+        during = commits[bisect_left(commits, since, key=_AT) : bisect_right(commits, until, key=_AT)]
+        mine = [each for each in during if each.member == before]
         refused = next((each for each in mine if each.error and each.at <= again.until), None)
         if refused is not None:
             return Why(f"the commits of {before} are refused ({refused.error})", LIMITS)
@@ -292,7 +294,8 @@ class Doings:
         late = any(not each.error and again.since < each.at < handled.until + LATE_MS for each in mine)
         if late and before != again.member:
             return Why(f"{before} commits only after {again.member} has asked where to begin")
-        last = max((each.at for each in commits if each.taken and each.at <= again.since), default=None)
+        earlier = reversed(commits[: bisect_right(commits, again.since, key=_AT)])
+        last = next((each.at for each in earlier if each.taken), None)
         if last is None:
             return Why()
         joining = self._unsynced(before, last, again.since)

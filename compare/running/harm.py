@@ -16,8 +16,8 @@ from compare.formatting import amount, many
 from compare.running.doings import Doings
 from compare.running.given_again import why_given_again, why_given_up
 from compare.running.no_progress import pauses_of, stalls
+from compare.running.open_ends import event_before, never_owned, why_open
 from compare.running.outages import BrokersDown, what_ended
-from compare.running.phases import Phase
 from compare.running.production import ProductionHistory, clipped, poison_of
 from compare.running.reason_kinds import (
     AT_ONCE,
@@ -27,7 +27,9 @@ from compare.running.reason_kinds import (
     EXPECTED,
     HELD,
     HOT_QUEUE,
+    KEYS_MOVED,
     LATER,
+    NEW_QUEUES,
     OPEN,
     OVERLAPPING,
     OVERLOAD,
@@ -44,8 +46,8 @@ from compare.running.reasons import Reason, Telling, members_text
 from compare.running.repeated import why_repeated, why_two_owners
 from compare.running.run_variant import RunResult, records_per_second
 from compare.running.setting_values import family_of, most_given
-from compare.running.stalls import SLOW_START, WAITS_ELSEWHERE, WhyStalled, event_before, why_open
-from compare.running.work import Passed, ReadQueue, broadcasting_reads, hidden_of, shared_reads, work_of
+from compare.running.stalls import SLOW_START, WAITS_ELSEWHERE, WhyStalled
+from compare.running.work import Passed, ReadQueue, Work, broadcasting_reads, hidden_of, work_of
 from protocols import Queue
 from protocols.engine.nodes import Time
 from protocols.facts import Ended, Position, Stage, TimedOut
@@ -60,8 +62,11 @@ from protocols.timeline.trace import queue_name
 
 
 def why_out_of_order(timeline: Timeline, found: OutOfOrder) -> Iterator[Reason]:
-    """Records that were handled again, and those that began together in several threads, or with several members."""
+    """Records that were handled again, those that began together in several threads, or with several members, and those
+    whose keys went to other queues."""
     event = event_before(timeline, timeline.end)
+    if found.moved:
+        yield Reason(KEYS_MOVED, found.moved, event_before(timeline, found.moved_at), records=found.moved)
     if found.again:
         yield Reason(LATER, found.again, event, records=found.again)
     if found.queue > found.again:
@@ -174,15 +179,15 @@ def _follows(exceeded: list[tuple[Time, str, str]], at: Time, group: str, by: st
 
 def why_waiting(
     result: RunResult,
-    reads: Sequence[ReadQueue],
+    of_groups: tuple[Sequence[ReadQueue], Work],
     production: Mapping[Queue, ProductionHistory],
     *,
-    waiting: int,
     settled: bool,
 ) -> Iterator[Reason]:
     """Groups that get more than they can handle; queues that get more than their one reader can; else
     records that members were given, unrest, or just that time was lost."""
-    last, found = event_before(result.timeline, result.timeline.end), False
+    (reads, work), last, found = of_groups, event_before(result.timeline, result.timeline.end), False
+    waiting = work.waiting
     capacity = records_per_second(result.variant, result.ending.members)
     at_first = records_per_second(result.variant, listed_members(result.variant.scenario))
     for group in result.ending.groups:
@@ -191,6 +196,10 @@ def why_waiting(
         coming, possible = sum(rates.values()), sum(members.values())
         # Who could not keep up from the beginning needs no event for it.
         event = last if coming <= sum(each for key, each in at_first.items() if key.group == group) else None
+        if not members:
+            found = True
+            yield _without_members(result, group, Reason(UNOWNED, waiting, last))
+            continue
         if coming > possible:
             found = True
             text = f"{amount(coming)} records per second come and the members of {group} can handle {amount(possible)}"
@@ -212,7 +221,7 @@ def why_waiting(
                 text = f"{name} handles {amount(possible)}/s and gets {amount(sum(comes))}/s: it never catches up"
                 yield Reason(OVERLOAD, sum(comes), text=text, members=(name,), alike=key)
     if not found:
-        having = hidden_of(result.timeline, reads, production)
+        having = hidden_of(result.timeline, work.waits)
         hidden = sum(having.values())
         if hidden:
             names = tuple(sorted(having))
@@ -220,7 +229,19 @@ def why_waiting(
             text = f"{many(hidden, 'record')} {'is' if hidden == 1 else 'are'} hidden, as {members_text(names)} {given}"
             yield Reason(HELD, hidden, last, text, names, records=hidden)
         if hidden < waiting:
-            yield Reason(STALLED if settled else RESTLESS, waiting - hidden, last)
+            never = never_owned(result.timeline, reads)
+            if never:
+                yield never[0]._replace(weight=waiting - hidden)
+            else:
+                yield Reason(STALLED if settled else RESTLESS, waiting - hidden, last)
+
+
+def _without_members(result: RunResult, group: str, reason: Reason) -> Reason:
+    """The reason, where the group has members at the end; else that it has none, if nobody takes its queues."""
+    there = result.ending.groups.get(group)
+    if reason.kind != UNOWNED or there is None or len(there.members):
+        return reason
+    return reason._replace(text=f"group {group} has no members", settings=("number of members",))
 
 
 MOST_EXPLAINED = 200
@@ -229,13 +250,14 @@ MOST_EXPLAINED = 200
 
 def harm_of(
     result: RunResult,
-    phases: Sequence[Phase],
     production: Mapping[Queue, ProductionHistory],
+    of_groups: tuple[list[ReadQueue], Work],
     disorder: OutOfOrder,
     settled: bool,
     after: Sequence[After],
 ) -> HarmRecord:
-    """All of it; times in seconds. ``production`` and ``disorder``: of the run; ``settled``: whether it ended so, which
+    """All of it; times in seconds. ``production`` and ``disorder``: of the run; ``of_groups``: the queues that groups
+    share, and the work there; ``settled``: whether it ended so, which
     its checks say; ``after``: what came of each event, with what keeps queues without an owner or with several."""
     timeline, scenario, last = result.timeline, result.variant.scenario, after[-1]
     pauses = pauses_of(scenario.events, ProcessPeers.of(Topology.of(scenario)).in_process)
@@ -251,7 +273,7 @@ def harm_of(
         "because": because,
     }
     breaks = any(isinstance(event, Network | Disconnect | BrokerEvent) for event in scenario.events)
-    shared, alone = shared_reads(timeline, phases), broadcasting_reads(timeline)
+    shared, _ = of_groups
     stalled = stalls(timeline, shared, production, pauses) if production else []
     longest = sorted(stalled, key=lambda each: -each.lasted)[:MOST_EXPLAINED]
     candidates = WAITS_ELSEWHERE if family_of(result.variant) == rocketmq.SIMPLE else SLOW_START
@@ -263,15 +285,17 @@ def harm_of(
         for gap in timeline.gaps
     ]
     found: dict[str, Iterable[Reason]] = {
-        "unowned": (explain.unowned(gap, lived, after) for gap, lived in gaps if lived),
+        "unowned": (
+            _without_members(result, gap.group, explain.unowned(gap, lived, after)) for gap, lived in gaps if lived
+        ),
         "two_owners": why_two_owners(timeline, doings, after),
         "redelivered": _why_redelivered(timeline, doings, after) if timeline.redelivered else (),
         "given_again": why_given_again(timeline),
-        "no_progress": map(explain.reason, longest),
-        "out_of_order": why_out_of_order(timeline, disorder) if disorder.queue else (),
+        "no_progress": (_without_members(result, stall.read.reader, explain.reason(stall)) for stall in longest),
+        "out_of_order": why_out_of_order(timeline, disorder),
     }
     if production:
-        found |= _of_work(result, production, harm_record, shared, alone, down)
+        found |= _of_work(result, production, harm_record, of_groups, down)
         if shared:
             harm_record["no_progress_queue_s"] = sum(each.lasted for each in stalled) / 1000
             harm_record["longest_stall_s"] = max((each.lasted for each in stalled), default=0.0) / 1000
@@ -280,7 +304,7 @@ def harm_of(
     if not settled:
         lasting = because.get("unowned" if last["fairness"]["unowned_queues"] else "two_owners", [])
         because["unsettled"] = (
-            documents(why_unsettled(timeline, doings)) or lasting or documents([_never(timeline, last)])
+            documents(why_unsettled(timeline, doings)) or lasting or documents([_never(timeline, last, shared)])
         )
     return harm_record
 
@@ -295,14 +319,13 @@ def _of_work(
     result: RunResult,
     production: Mapping[Queue, ProductionHistory],
     harm_record: HarmRecord,
-    shared: list[ReadQueue],
-    alone: list[ReadQueue],
+    of_groups: tuple[list[ReadQueue], Work],
     down: BrokersDown,
 ) -> dict[str, Iterable[Reason]]:
     """The reasons of what was not handled, or not written; the record is told of the work."""
     timeline = result.timeline
-    work = work_of(timeline, shared, production)
-    passed = (*work.passed, *work_of(timeline, alone, production).passed)
+    shared, work = of_groups
+    passed = (*work.passed, *work_of(timeline, broadcasting_reads(timeline), production).passed)
     skipped = sum(each.end - each.first for each in passed)
     poison = poison_of(result)
     given_up = sum((each.read.queue, each.first) in poison for each in passed)
@@ -318,18 +341,20 @@ def _of_work(
     if work.refused:
         found["refused"] = why_refused(timeline, shared, production, down)
     if work.waiting:
-        settled = harm_record["settled"]
-        found["waiting"] = why_waiting(result, shared, production, waiting=work.waiting, settled=settled)
+        found["waiting"] = why_waiting(result, of_groups, production, settled=harm_record["settled"])
     return found
 
 
-def _never(timeline: Timeline, last: After) -> Reason:
+def _never(timeline: Timeline, last: After, shared: Sequence[ReadQueue]) -> Reason:
     """Why queues never had an owner, or ownership has changed too lately to have come to rest."""
     event = event_before(timeline, timeline.end)
     if last["fairness"]["unowned_queues"]:
         reasons = [why_open(timeline, gap) for gap in timeline.gaps if gap.until is None]
         if reasons and not last["why_unowned"] and all(reason.kind == OPEN for reason in reasons):
             return max(reasons, key=lambda reason: reason.lasted or 0.0)
+        never = never_owned(timeline, shared)
+        if never and not last["why_unowned"] and all(reason.kind == NEW_QUEUES for reason in never):
+            return never[0]
         return Reason(UNOWNED, 1.0, event, "; and ".join(last["why_unowned"]) or None)
     return Reason(RESTLESS, 1.0, event)
 
@@ -339,6 +364,7 @@ EXPECTATIONS: Mapping[str, str] = {
     "longest_gap": "unowned",
     "double_owned_queue_s": "two_owners",
     "redelivered": "redelivered",
+    "in_order": "out_of_order",
     "longest_stall": "no_progress",
     "skipped": "skipped",
     "waiting": "waiting",

@@ -8,7 +8,6 @@ from typing import NamedTuple, TypeAlias
 
 from compare.running.run_variant import RunResult
 from compare.running.systems import system_of
-from compare.running.variants import Variant
 from protocols import Queue
 from protocols.engine.nodes import TICK, Time
 from protocols.facts import Writes
@@ -19,7 +18,7 @@ from protocols.scenario.keys import keyed_queues
 from protocols.scenario.model import Scenario
 from protocols.scenario.rates import Rates
 from protocols.timeline.lifetimes import Numbering, first_topics, topics_after
-from protocols.timeline.order import KeyOf
+from protocols.timeline.order import Keys, Move
 
 Span: TypeAlias = tuple[Time, Time]
 
@@ -215,12 +214,19 @@ class _Producers:
     deleted: set[Queue] = field(default_factory=set)
     poison: list[tuple[Queue, Time]] = field(default_factory=list)
     """Queues that got a record that nobody's code can handle, and when."""
+    keyed: frozenset[str] = frozenset()
+    """Topics whose records have keys."""
+    not_listed: set[Queue] = field(default_factory=set)
+    """Queues of which producers do not know."""
+    lists: dict[str, list[tuple[Time, dict[Queue, int]]]] = field(default_factory=dict)
+    """Keyed topic to the queues that its keys choose among, each with its place in the producer's list, since when."""
 
     @classmethod
     def of(cls, scenario: Scenario, numbering: Numbering) -> "_Producers":
         topics = first_topics(scenario, numbering)
         brokers = {topic: brokers_of(part.queues) for topic, part in scenario.topics.items()}
-        made = cls(Rates(scenario, numbering.partitioner), numbering, topics, brokers, {})
+        rates, keyed = Rates(scenario, numbering.partitioner), frozenset(scenario.load.keys)
+        made = cls(rates, numbering, topics, brokers, {}, keyed=keyed)
         made._write(0.0)
         return made
 
@@ -240,6 +246,8 @@ class _Producers:
                 self.deleted.update(self.topics.get(topic, ()))
                 self.brokers.pop(topic, None)
             else:
+                if topic not in self.brokers:
+                    self.lists.pop(topic, None)  # another topic of the same name
                 self.brokers[topic] = self.numbering.placed(self.brokers.get(topic, ()), per_broker)
         self.rates.change(event.queue_changes())
         if event.queue_changes():
@@ -250,6 +258,8 @@ class _Producers:
         """What the system tells of a queue."""
         if fact.queue in self.written and fact.queue not in self.deleted:
             self.written[fact.queue] = self.written[fact.queue].told(now, fact)
+            (self.not_listed.discard if fact.listed else self.not_listed.add)(fact.queue)
+            self._list(now, fact.queue.topic)
 
     def _write(self, now: Time) -> None:
         there = {queue: rate for topic, queues in self.topics.items() for queue, rate in self._rates_of(topic, queues)}
@@ -261,6 +271,20 @@ class _Producers:
                 self.written[queue] = ProductionHistory((Production(per_second, now),))
             else:
                 self.written[queue] = before.goes_on(now, per_second)
+        for topic in self.topics:
+            self._list(now, topic)
+
+    def _list(self, now: Time, topic: str) -> None:
+        """Producers may choose among other queues from now on."""
+        if topic not in self.keyed:
+            return
+        known = [queue for queue in self.topics[topic] if queue not in self.not_listed]
+        places = self.numbering.partitioner.order([queue.broker for queue in known])
+        lists, listed = self.lists.setdefault(topic, []), {known[place]: at for at, place in enumerate(places)}
+        if lists and lists[-1][0] == now:
+            lists.pop()
+        if not lists or lists[-1][1] != listed:
+            lists.append((now, listed))
 
     def _rates_of(self, topic: str, queues: tuple[Queue, ...]) -> Iterator[tuple[Queue, float]]:
         """Each queue with its records per second."""
@@ -270,21 +294,27 @@ class _Producers:
             yield queue, rates[queue.broker][queue.number]
 
 
-def key_of(variant: Variant) -> KeyOf | None:
-    """The key of every record, and None for records that have none; None where no topic's records have keys."""
-    scenario, keys = variant.scenario, variant.scenario.load.keys
+def keys_of(result: RunResult, production: Mapping[Queue, ProductionHistory]) -> Keys | None:
+    """The keys of the run's records; None where no topic's records have any. ``production``: its `productions`."""
+    keys = result.variant.scenario.load.keys
     if not keys:
         return None
-    numbering = system_of(variant.part.system).numbering
-    topics, rule = first_topics(scenario, numbering), numbering.partitioner
-    for event in scenario.events:
-        topics |= topics_after(topics, event, numbering)
-    keyed = {topic: keyed_queues(keys[topic], len(queues), rule) for topic, queues in topics.items() if topic in keys}
-    lists = {topic: rule.order([queue.broker for queue in topics[topic]]) for topic in keyed}
-    places = {topics[topic][number]: place for topic in keyed for place, number in enumerate(lists[topic])}
+    producers = _producers(result)
+    moves = {
+        topic: [
+            Move(at, {queue: each.sent(at) for queue, each in production.items() if queue.topic == topic})
+            for at, _ in lists[1:]
+        ]
+        for topic, lists in producers.lists.items()
+    }
+    partitioner, seed = producers.numbering.partitioner, result.variant.seed
 
     def of(queue: Queue, offset: int) -> int | None:
-        place = places.get(queue)
-        return None if place is None else keyed[queue.topic].key_of(place, queue, offset, variant.seed)
+        lists = producers.lists.get(queue.topic, ())
+        since = sum(move.first.get(queue, 0) <= offset for move in moves.get(queue.topic, ()))
+        for listed in [listed for _, listed in reversed(lists[: since + 1]) if queue in listed]:
+            keyed = keyed_queues(keys[queue.topic], len(listed), partitioner)
+            return keyed.key_of(listed[queue], queue, offset, seed)
+        return None
 
-    return of
+    return Keys(of, moves)

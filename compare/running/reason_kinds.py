@@ -32,7 +32,7 @@ TIME_LIMIT, SESSION, REBALANCES = "time limit", "session timed out", "rebalances
 OVERLOAD, HOT_QUEUE, RESTLESS, STALLED = "overload", "hot queue", "no rest", "stalled before"
 BUSY, WAITS = "owner busy with other queues", "not acknowledged"
 GIVEN_AGAIN, GIVEN_UP, HELD = "given again", "given up", "in hand"
-AT_ONCE, LATER, OVERLAPPING = "several threads", "handled again later", "several members"
+AT_ONCE, LATER, OVERLAPPING, KEYS_MOVED = "several threads", "handled again later", "several members", "keys moved"
 EXPECTED, UNKNOWN = "expected", "unknown"
 
 KAFKA, CONSUMER, ZOOKEEPER, ROCKETMQ, ORDERLY = "kafka", "consumer protocol", "zookeeper", "rocketmq", "orderly"
@@ -91,6 +91,7 @@ _OF_FAMILIES: Mapping[str, Mapping[str, tuple[str, ...]]] = {
     AT_ONCE: _all("threads", rocketmq=("orderly", "consumeThreadMax"), pop=("consumeMessageOrderly",)),
     LATER: _COMMITS,
     OVERLAPPING: {**_SESSION, SHARE: ("queues with owners",), POP: ("queues with owners",)},
+    KEYS_MOVED: _all("number of partitions", rocketmq=("number of queues", "orderTopicConf")),
     PAUSED: _SESSION,
     PAUSED_CODE: _all(
         "max.poll.interval.ms",
@@ -136,7 +137,7 @@ _OF_FAMILIES: Mapping[str, Mapping[str, tuple[str, ...]]] = {
     HELD: {**_COMMITS, POP: ("enableProxyAutoRenew", "maxCacheMessageCount")},
     BEGINS_BEHIND: _START,
     COMMITTED_PAST: _COMMITS,
-    PASSED_OVER: _RETRIES,
+    PASSED_OVER: {**_RETRIES, **dict.fromkeys((KAFKA, CONSUMER, ZOOKEEPER), ("what the user's code does with it",))},
     TIME_LIMIT: _all("max.poll.interval.ms", rocketmq=("consumeTimeout",)),
     SESSION: _SESSION,
     REBALANCES: _SHARING,

@@ -28,6 +28,7 @@ from compare.running.reason_kinds import (
     GIVEN_UP,
     HELD,
     HOT_QUEUE,
+    KEYS_MOVED,
     LATER,
     LOCKED,
     NEVER_OWNED,
@@ -317,6 +318,10 @@ _WORDS: Mapping[str, Callable[[Reason, str], str]] = {
     ),
     LATER: lambda reason, unit: f"later ones had been handled when {_again(reason)}",
     OVERLAPPING: lambda reason, unit: f"several members handle records of one {unit} at a time",
+    KEYS_MOVED: lambda reason, unit: (
+        f"keys go to other {unit}s{_after(reason)}, and some of their records there are handled before earlier ones in"
+        f" the {unit}s from before"
+    ),
     PAUSED: _paused,
     PAUSED_CODE: _paused,
     STUCK: _stuck,
@@ -331,7 +336,10 @@ _WORDS: Mapping[str, Callable[[Reason, str], str]] = {
     ),
     NEVER_OWNED: lambda reason, unit: f"the {unit}s have not had any owner by then",
     NEW_QUEUES: lambda reason, unit: (
-        f"no member owns the new {unit}s{_after(reason)} until {_lasted(reason)} later, when the group knows of them"
+        f"the group does not know of the new {unit}s by the end of the run, {_lasted(reason)}{_after(reason)}"
+        if reason.alike
+        else f"no member owns the new {unit}s{_after(reason)} until {_lasted(reason)} later, when the group knows"
+        " of them"
     ),
     AGAIN: lambda reason, unit: f"{_members(reason)} only {_verb(reason, 'handles', 'handle')} old records again",
     BUSY: lambda reason, unit: (

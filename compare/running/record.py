@@ -31,11 +31,12 @@ from compare.running.lag import lag_peak
 from compare.running.no_progress import pauses_of
 from compare.running.outages import outages_of
 from compare.running.phases import Phase, phases_of
-from compare.running.production import ProductionHistory, key_of, productions
+from compare.running.production import ProductionHistory, keys_of, productions
 from compare.running.run_variant import RunResult, capacity_at_start
 from compare.running.shared_delivery import shared_delivery_of
 from compare.running.systems import system_of
 from compare.running.traffic import traffic_of
+from compare.running.work import shared_work
 from protocols import Queue, queue_key
 from protocols.engine.nodes import Time
 from protocols.engine.simulation import no_cycle_search
@@ -58,10 +59,10 @@ def run_record(result: RunResult, phases: Sequence[Phase] = ()) -> Record:
     timeline, ending = result.timeline, result.ending
     cut = phases or _phases(result)
     production = productions(result)
-    of_phases = ages_of(result, production, cut)
-    disorder = out_of_order(timeline.deliveries_by_reader, timeline.lives, key_of(result.variant))
-    ages = Ages.together(of_phases)
-    after = event_outcomes(result, cut, of_phases)
+    of_groups = shared_work(timeline, cut, production)
+    of_phases = ages_of(result, production, cut, of_groups[1].waits)
+    after, ages = event_outcomes(result, cut, of_phases), Ages.together(of_phases)
+    disorder = out_of_order(timeline.deliveries_by_reader, timeline.lives, keys_of(result, production))
     measured = properties_of(result)
     record: Record = {
         "label": result.variant.label,
@@ -96,7 +97,7 @@ def run_record(result: RunResult, phases: Sequence[Phase] = ()) -> Record:
         "shared_delivery": shared_delivery_of(timeline),
         "settle_s": _s(timeline.settle),
         "lag": _lag(result, production),
-        "harm": harm_of(result, cut, production, disorder, settled(measured), after),
+        "harm": harm_of(result, production, of_groups, disorder, settled(measured), after),
         "after": after,
         "checks": [],
         "causes": [_cause(timeline, rebalance) for rebalance in timeline.rebalances],

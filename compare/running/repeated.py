@@ -3,8 +3,9 @@
 Why queues had two owners at once.
 """
 
-from bisect import bisect_right
+from bisect import bisect_left, bisect_right
 from collections.abc import Iterator, Sequence
+from operator import attrgetter
 
 from compare.documents.comparison import After
 from compare.running.doings import Doings, Why, what_keeps
@@ -24,6 +25,8 @@ NOT_SAID = "the run does not say what kept the earlier owner; candidates: an ans
 MEMBERS_DIFFER = ("client id, subscription and strategy of the members",)
 """What keeps members that share for themselves from agreeing."""
 
+
+_AT = attrgetter("at")
 
 _ON_ITS_WAY_MS: Time = 1000.0
 """The last commit of an earlier owner reaches its broker within so long."""
@@ -73,9 +76,12 @@ class _Repeats:
         for commit in timeline.commits_back:
             self._back.setdefault((commit.group, commit.queue), []).append(commit)
 
-    def reason(self, again: Delivery, count: int, handled: Sequence[Delivery]) -> Reason:
+    def reason(self, count: int, of_queue: Sequence[Delivery], at: int) -> Reason:
+        """Of so many records, which the delivery at this place brought again."""
+        again = of_queue[at]
         key = again.group, again.queue
-        before = next((was for was in reversed(handled) if was.first < again.end and again.first < was.end), None)
+        earlier_ones = (of_queue[place] for place in range(at - 1, -1, -1))
+        before = next((was for was in earlier_ones if was.first < again.end and again.first < was.end), None)
         for double in self._doubles.get(key, ()):
             until = self._timeline.end if double.until is None else double.until
             if double.since <= again.until and again.since <= until and self._read_too(double, again, before):
@@ -96,13 +102,9 @@ class _Repeats:
         if before is None or before.until >= double.since:
             return True
         until = (self._timeline.end if double.until is None else double.until) + _ON_ITS_WAY_MS
-        return any(
-            commit.member == before.member
-            and commit.taken
-            and double.since <= commit.at <= until
-            and commit.offset > again.first
-            for commit in self._doings.commits.get((again.group, again.queue), ())
-        )
+        commits = self._doings.commits.get((again.group, again.queue), ())
+        during = commits[bisect_left(commits, double.since, key=_AT) : bisect_right(commits, until, key=_AT)]
+        return any(commit.member == before.member and commit.taken and commit.offset > again.first for commit in during)
 
     def of_double(self, double: Double) -> Reason:
         until = self._timeline.end if double.until is None else double.until
@@ -124,7 +126,7 @@ def why_repeated(timeline: Timeline, doings: Doings, after: Sequence[After]) -> 
         for at, each in enumerate(of_queue):
             _, _, _, first, end, *_ = each
             if first < highest and (again := known.count(first, end)):
-                yield repeats.reason(each, again, of_queue[:at])
+                yield repeats.reason(again, of_queue, at)
             known.add(first, end)
             highest = max(highest, end)
 

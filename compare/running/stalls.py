@@ -11,6 +11,7 @@ from compare.documents.comparison import After
 from compare.running.doings import JOIN_SENT, Doings, Pauses, what_keeps
 from compare.running.given_again import held
 from compare.running.no_progress import Stall
+from compare.running.open_ends import event_before, why_never_owned, why_open
 from compare.running.outages import BrokersDown, what_ended
 from compare.running.production import ProductionHistory, clipped
 from compare.running.reason_kinds import (
@@ -19,9 +20,6 @@ from compare.running.reason_kinds import (
     BUSY,
     DOWN,
     LOCKED,
-    NEVER_OWNED,
-    NEW_QUEUES,
-    OPEN,
     PAUSED,
     PAUSED_CODE,
     REBALANCING,
@@ -312,13 +310,7 @@ class WhyStalled:
         first = min((belief.since for belief in beliefs), default=self._timeline.end)
         covers = in_common(0.0, first, stall.since, stall.until)
         if covers and stall.read.reader not in self._timeline.without_owners:
-            lives = self._timeline.lives.get(stall.read.queue, ())
-            there_since = max((start for start, _ in lives if start <= stall.since), default=0.0)
-            if beliefs and there_since:
-                event = event_before(self._timeline, there_since)
-                yield Explained(covers, Reason(NEW_QUEUES, 0.0, event, lasted=first - there_since))
-            else:
-                yield Explained(covers, Reason(NEVER_OWNED, 0.0, lasted=covers))
+            yield Explained(covers, why_never_owned(self._timeline, stall.read, first if beliefs else None))
 
     def _again(self, stall: Stall) -> Iterator[Explained]:
         """Members handled old records of the queue meanwhile."""
@@ -369,30 +361,3 @@ def _of_trigger(rebalance: Rebalance, waited: Time) -> tuple[str, ...]:
     if rebalance.members and waited < 30_000.0:
         return ("rocketmq.client.rebalance.minInterval", "rocketmq.client.rebalance.waitInterval")
     return ()
-
-
-def event_before(timeline: Timeline, at: Time) -> str | None:
-    """The latest event of the scenario until this time."""
-    before = [happening for happening in timeline.causes.happenings if happening.at <= at and happening.follows is None]
-    return before[-1].text if before else None
-
-
-FOLLOWS_MS = 30_000.0
-"""Within so long the next pass or heartbeat of any client comes, and with it what is given to it: RocketMQ's clients
-share every 20 s."""
-
-
-def why_open(timeline: Timeline, gap: Gap) -> Reason:
-    """Why a queue has no owner at the end: that nobody takes it is known only where the rebalances are over, and no
-    other can still follow."""
-    event, lasted = event_before(timeline, gap.since), timeline.end - gap.since
-    of_group = [rebalance for rebalance in timeline.rebalances if rebalance.group == gap.group]
-    longest = max((each.ended - each.began for each in of_group if each.ended is not None), default=0.0)
-    if of_group and of_group[-1].ended is None:
-        return Reason(OPEN, 0.0, event, "during a rebalance", lasted=lasted)
-    noticed = of_group and of_group[-1].began >= gap.since
-    if not noticed and timeline.causes.ended_between(gap.before, gap.since, timeline.end):
-        return Reason(OPEN, 0.0, event, "before a rebalance begins", lasted=lasted)
-    if lasted < max(longest, FOLLOWS_MS):
-        return Reason(OPEN, 0.0, event, lasted=lasted)
-    return Reason(UNOWNED, 0.0, event, lasted=lasted)

@@ -30,7 +30,8 @@ class ReadQueue(NamedTuple):
 
 
 def shared_reads(timeline: Timeline, phases: Sequence[Phase]) -> list[ReadQueue]:
-    """The queues that groups share and that somebody alive at the end subscribes to, in the order of the scenario.
+    """The queues that groups share and that somebody alive at the end subscribes to, in the order of the scenario; of a
+    group without members at the end those of its last members: what is written waits for the next ones.
 
     A group reads a queue since somebody first subscribed to it, but not before the group had any queue at all, and had
     asked where to begin: what was written before that belongs to nobody. A share group that begins at the end of its
@@ -50,8 +51,9 @@ def shared_reads(timeline: Timeline, phases: Sequence[Phase]) -> list[ReadQueue]
         since = {key: at for key, at in since.items() if key[1] in there[key[0]]}
         for key in phase.then.expected():
             since.setdefault(key, phase.at)
-    found = []
-    for group, queue in phases[-1].then.expected():
+    found, last = [], phases[-1].then
+    left = [key for key in since if not len(last.groups[key[0]].members)]
+    for group, queue in (*last.expected(), *left):
         if group not in timeline.broadcasting:
             start = began.get(group, 0.0)
             first, at_end = asked.get((group, queue), (start, False))
@@ -84,16 +86,29 @@ class Passed(NamedTuple):
     fact: PassedOver | Ended | None = None
 
 
+class Waits(NamedTuple):
+    """Records ``first`` to ``end - 1`` that are not handled at the end."""
+
+    read: ReadQueue
+    first: int
+    end: int
+
+
 class Work(NamedTuple):
-    """Records that the readers had to handle. ``written``: all of them; ``handled``: at least once; ``waiting``: not
+    """Records that the readers had to handle. ``written``: all of them; ``handled``: at least once; ``waits``: not
     handled at the end, those of the last `IN_HAND_MS` left out; ``passed``: never to be handled, because the reader
     went on behind them; ``refused``: never written, because no broker of the queue ran."""
 
     written: int
     handled: int
-    waiting: int
+    waits: tuple[Waits, ...]
     passed: tuple[Passed, ...]
     refused: int
+
+    @property
+    def waiting(self) -> int:
+        """How many records wait."""
+        return sum(each.end - each.first for each in self.waits)
 
     @property
     def skipped(self) -> int:
@@ -104,11 +119,12 @@ class Work(NamedTuple):
 def work_of(timeline: Timeline, reads: Sequence[ReadQueue], production: Mapping[Queue, ProductionHistory]) -> Work:
     """The work of these readers, added up."""
     if not reads:
-        return Work(0, 0, 0, (), 0)
+        return Work(0, 0, (), (), 0)
     deliveries = timeline.reading
     beyond, unable = _goes_on_from(timeline, production), _could_not_handle(timeline, production)
-    written = handled = waiting = refused = 0
+    written = handled = refused = 0
     passed: list[Passed] = []
+    waits: list[Waits] = []
     for read in reads:
         history = production.get(read.queue)
         if history is None:
@@ -128,29 +144,28 @@ def work_of(timeline: Timeline, reads: Sequence[ReadQueue], production: Mapping[
         passed += [Passed(read, *each) for each in lost]
         done.update(lost)
         due = max(start, history.end_offset(max(read.since, timeline.end - IN_HAND_MS)))
-        waiting += due - start - done.count(start, due)
+        waits += [Waits(read, *each) for each in done.gaps(start, due)]
         refused += history.refused(read.since, timeline.end)
-    return Work(written, handled, waiting, tuple(passed), refused)
+    return Work(written, handled, tuple(waits), tuple(passed), refused)
 
 
-def hidden_of(
-    timeline: Timeline, reads: Sequence[ReadQueue], production: Mapping[Queue, ProductionHistory]
-) -> dict[str, int]:
-    """Member to the records of these that wait (`Work.waiting`) and that it was given last and has still."""
+def shared_work(
+    timeline: Timeline, phases: Sequence[Phase], production: Mapping[Queue, ProductionHistory]
+) -> tuple[list[ReadQueue], Work]:
+    """The queues that groups share, as `shared_reads` has them, and the work there."""
+    reads = shared_reads(timeline, phases)
+    return reads, work_of(timeline, reads, production)
+
+
+def hidden_of(timeline: Timeline, waits: Iterable[Waits]) -> dict[str, int]:
+    """Member to the records of these that it was given last and has still."""
     found: dict[str, int] = {}
-    for read in reads:
-        history = production.get(read.queue)
-        if history is None:
-            continue
-        start = history.end_offset(read.since)
-        due = history.end_offset(max(read.since, timeline.end - IN_HAND_MS))
-        done = _handled(timeline.reading.get((read.reader, read.queue), ()), history.since)
+    for (reader, queue, _), first, end in waits:
         for given in timeline.given:
-            first, end = max(start, given.first), min(due, given.end)
-            if (given.group, given.queue, given.until) == (read.reader, read.queue, None) and first < end:
-                waiting = end - first - done.count(first, end)
-                found[given.member] = found.get(given.member, 0) + waiting
-    return {member: records for member, records in found.items() if records}
+            records = min(end, given.end) - max(first, given.first)
+            if records > 0 and (given.group, given.queue, given.until) == (reader, queue, None):
+                found[given.member] = found.get(given.member, 0) + records
+    return found
 
 
 def _handled(deliveries: Iterable[Delivery], since: Time) -> OffsetSet:

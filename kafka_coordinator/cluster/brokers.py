@@ -346,11 +346,14 @@ class Brokers:
         if again and self._simulation.stands_still:
             changed, again = self._outages.look(again[-1])[0] or changed, []
         for silence in dict.fromkeys(found):
-            timed_out = silence.times_out[0] < silence.thaws < NEVER
+            timed_out, broker = silence.times_out[0] < silence.thaws < NEVER, silence.broker
+            leads = any(self._controller.leader(each) == broker for each in self._controller.partitions())
             self._tell_stage(
-                silence.broker,
-                f"producers find the new leaders of {silence.broker}'s partitions",
-                f"nothing is written to the partitions that {silence.broker} led",
+                broker,
+                f"producers reach {broker} again"
+                if leads
+                else f"producers find the new leaders of {broker}'s partitions",
+                f"nothing is written to the partitions that {broker} led",
                 f"request.timeout.ms {self._time_outs[0]:.0f}" if timed_out else "",
             )
         waiting = self._outages.offsets_waiting()

@@ -9,7 +9,7 @@ from kafka_coordinator.cluster.outages import Outages
 from kafka_coordinator.consumer.settings import Load
 from protocols.engine.nodes import Time
 from protocols.errors import UserError
-from protocols.load import PoisonRecord, with_poison
+from protocols.load import PoisonRecord, Production, with_poison
 from protocols.scenario.events import AddTopic, DeleteTopic, Event, Poison, Produce, Queues, Reset
 from protocols.scenario.events.records import records_of
 from protocols.scenario.fields import NamedCount, NamedOffset, after_growth, brokers_of, queue_index
@@ -31,6 +31,9 @@ class TopicTable:
         self._rates = Rates(scenario)
         self._unlike: dict[Partition, float] = {}
         """The rates of partitions that get more or less than most do."""
+        self._changed: dict[Partition, tuple[Time, int]] = {}
+        self._earlier: dict[Partition, tuple[Production, ...]] = {}
+        """What was written before a partition's rate changed, the latest first."""
         self._since: dict[Partition, Time] = {}
         self._bursts: dict[Partition, tuple[tuple[Time, int], ...]] = {}
         self._poison: dict[Partition, tuple[PoisonRecord, ...]] = {}
@@ -46,6 +49,7 @@ class TopicTable:
             MappingProxyType(dict(self._bursts)),
             MappingProxyType(dict(self._unlike)),
             MappingProxyType(dict(self._poison)),
+            changed=MappingProxyType(dict(self._changed)),
         )
         return self._outages.on(load)
 
@@ -89,10 +93,14 @@ class TopicTable:
 
     def offsets_at(self, topic: str, time: Time) -> tuple[tuple[Partition, int], ...]:
         """Of each partition the offset of the first record that was sent at this time or later."""
-        load = self.load
         partitions = [(topic, number) for number in range(len(self._brokers_of.get(topic, ())))]
-        sent = [load.production(partition)._replace(held=()) for partition in partitions]
-        return tuple([(partition, each.end_offset(time)) for partition, each in zip(partitions, sent, strict=True)])
+        return tuple([(partition, self._sent(partition, time).end_offset(time)) for partition in partitions])
+
+    def _sent(self, partition: Partition, time: Time) -> Production:
+        """What producers sent to the partition at this time."""
+        now = self.load.production(partition)._replace(held=())
+        earlier = self._earlier.get(partition, ())
+        return next((each for each in (now, *earlier) if each.since <= time), (now, *earlier)[-1])
 
     def grow(self, event: Queues, now: Time) -> None:
         """Topics have more partitions; those that they had keep their numbers and brokers."""
@@ -110,23 +118,35 @@ class TopicTable:
         self._rates.change(event.queue_changes())
         brokers = self._brokers_of.pop(event.delete_topic, ())
         self._since.update(((event.delete_topic, number), inf) for number in range(len(brokers)))
-        self._bursts = {key: bursts for key, bursts in self._bursts.items() if key[0] != event.delete_topic}
-        self._unlike = {key: rate for key, rate in self._unlike.items() if key[0] != event.delete_topic}
-        self._poison = {key: poison for key, poison in self._poison.items() if key[0] != event.delete_topic}
+        for kept in (self._bursts, self._unlike, self._poison, self._changed, self._earlier):
+            for partition in [each for each in kept if each[0] == event.delete_topic]:
+                del kept[partition]
         self._controller.delete_topic(event.delete_topic)
         self._outages.forget(event.delete_topic)
 
     def _put(
         self, topic: str, brokers: tuple[str, ...], now: Time, racks: tuple[tuple[str, ...], ...] | None = None
     ) -> None:
-        rates = self._rates.of(topic)
-        for number in range(len(self._brokers_of.get(topic, ())), len(brokers)):
-            if now or (topic, number) in self._since:
-                self._since[topic, number] = now
-            if rates[number] != self._per_second:
-                self._unlike[topic, number] = rates[number]
+        before = len(self._brokers_of.get(topic, ()))
+        for number, rate in enumerate(self._rates.of(topic)):
+            partition = topic, number
+            if number < before:
+                self._change(partition, rate, now)
+                continue
+            if now or partition in self._since:
+                self._since[partition] = now
+            if rate != self._per_second:
+                self._unlike[partition] = rate
         self._brokers_of[topic] = brokers
         self._controller.put_topic(topic, brokers, racks)
+
+    def _change(self, partition: Partition, rate: float, now: Time) -> None:
+        """Its keys are others from now on, and with them its rate."""
+        if rate != self.per_second(partition):
+            written = self._sent(partition, now)
+            self._earlier[partition] = (written, *self._earlier.get(partition, ()))
+            self._changed[partition] = now, written._replace(bursts=()).end_offset(now)
+            self._unlike[partition] = rate
 
 
 def _check(scenario: Scenario, where: str) -> None:

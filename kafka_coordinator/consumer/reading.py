@@ -13,14 +13,25 @@ In Kafka `Fetcher` with `FetchCollector`, and the user's loop over `ConsumerReco
 """
 
 from collections.abc import Mapping
-from math import ceil
+from functools import lru_cache
+from math import ceil, isfinite
 
 from kafka_coordinator.assignors.inputs import Partition, queue_of
 from kafka_coordinator.consumer import states
 from kafka_coordinator.consumer.state import ConsumerState
 from protocols.engine.nodes import TICK, Outbox, Time
 from protocols.facts import Delivered
-from protocols.load import Reading, moved_on, next_reached, not_beyond, poison_ahead, quickly_made, shared_anew
+from protocols.load import (
+    Production,
+    Reading,
+    moved_on,
+    next_reached,
+    not_beyond,
+    poison_ahead,
+    quickly_made,
+    shared_anew,
+    waits_for_hands,
+)
 
 
 def watch(c: ConsumerState, now: Time, positions: Mapping[Partition, Reading], out: Outbox) -> None:
@@ -74,15 +85,30 @@ def advance(c: ConsumerState, now: Time, out: Outbox) -> None:
     load, positions, config = c.load, c.subscription.positions, c.config
     even, poison = load.even, load.poison
     moving = with_leader(c) if load.leaderless or c.subscription.pending_revocation else positions
-    for partition, each in moving.items():
-        production = even or load.production(partition)
+    productions = [even] * len(moving) if even else [load.production(partition) for partition in moving]
+    paces = tuple([(each.per_second, each.since) for each in productions])
+    waits = _waits(paces, config.handle, config.threads) if config.handle else (0.0,) * len(paces)
+    for (partition, each), production, wait in zip(moving.items(), productions, waits, strict=True):
         after = moved_on(poison, partition, each, now, production) if poison else each.moved_on(now, production)
         start, until = each[0], after[0]
         if until > start:
             _, since, turn, at_once = each
-            what = queue_of(partition), start, until, since, at_once, turn or TICK, config.handle, 0.0
+            what = queue_of(partition), start, until, since, at_once, turn or TICK, config.handle, wait
             out.observe(_delivered((config.group, config.name, *what)))
             positions[partition] = after
+
+
+@lru_cache(maxsize=1 << 10)
+def _waits(paces: tuple[tuple[float, Time], ...], handle: Time, threads: int) -> tuple[Time, ...]:
+    """How long a record of each partition waits until the loop has handled those of others that came before; 0 where
+    more comes than it can handle. ``paces``: records per second, and since when."""
+    writing = {at: Production(*pace) for at, pace in enumerate(paces) if pace[0] > 0 and isfinite(pace[1])}
+    if not writing or sum([each.per_second for each in writing.values()]) * handle >= 1000 * threads:
+        return (0.0,) * len(paces)
+    begun = max([each.since for each in writing.values()])
+    coming = [(each, each.end_offset(begun)) for each in writing.values()]
+    waits = dict(zip(writing, waits_for_hands(coming, handle, threads), strict=True))
+    return tuple([waits.get(at, 0.0) for at in range(len(paces))])
 
 
 def resume(c: ConsumerState, now: Time, out: Outbox) -> None:

@@ -217,7 +217,8 @@ class Load(NamedTuple):
     that; ``poison``: those among the records that the user's code cannot handle; ``held``: when nothing new of a
     partition could be read; ``pauses``: of when producers gave records up; ``leaderless``: which partitions have no
     leader now that consumers know of, so that nothing is read at all. Nothing is written to the partitions of a deleted
-    topic: ``since`` is infinite there."""
+    topic: ``since`` is infinite there. ``changed``: since when a partition has its present rate, and how many records
+    had come evenly before, where its rate has changed."""
 
     per_second: float = 0.0
     since: Mapping[Partition, Time] = MappingProxyType({})
@@ -227,6 +228,7 @@ class Load(NamedTuple):
     pauses: Mapping[Partition, tuple[tuple[Time, Time], ...]] = MappingProxyType({})
     leaderless: frozenset[Partition] = frozenset()
     held: Mapping[Partition, tuple[tuple[Time, Time], ...]] = MappingProxyType({})
+    changed: Mapping[Partition, tuple[Time, int]] = MappingProxyType({})
 
     @property
     def writes(self) -> bool:
@@ -243,11 +245,11 @@ class Load(NamedTuple):
         even = self.even
         if even is not None:
             return even
-        per_second, since = self.rates.get(partition, self.per_second), self.since.get(partition, 0.0)
+        since, before = self.changed.get(partition) or (self.since.get(partition, 0.0), 0)
         return Production(
-            per_second,
+            self.rates.get(partition, self.per_second),
             since,
-            0,
+            before,
             self.bursts.get(partition, ()),
             self.pauses.get(partition, ()),
             self.held.get(partition, ()),

@@ -146,8 +146,10 @@ class TopicTable:
         self._production[queue] = written._replace(bursts=(*written.bursts, (now, records)))
 
     def _begin(self, now: Time) -> None:
-        """What is written to queues that are new now."""
-        for topic, count in self.counts.items():
-            rates = self._rates.of(topic)
-            for number in range(count):
-                self._production.setdefault(Queue(topic, "", number), Production(rates[number], now))
+        """What is written to queues that are new now, and to those the keys of which are others from now on."""
+        for topic in self.counts:
+            for number, rate in enumerate(self._rates.of(topic)):
+                queue = Queue(topic, "", number)
+                before = self._production.get(queue)
+                if before is None or before.per_second != rate:
+                    self._production[queue] = Production(rate, now, before.end_offset(now) if before else 0)

@@ -79,26 +79,15 @@ def check_rates(scenario: Scenario) -> None:
 
 
 def check_keys(scenario: Scenario) -> None:
-    """Keys are of topics that are there some time and keep their number of queues, which no queue's rate contradicts:
-    else a key's records would go to another queue, which is not modelled."""
+    """Keys are of topics that are there some time, and no queue of theirs has a rate of its own."""
     keys = scenario.load.keys
-    counts = {topic: sum(part.queues.values()) for topic, part in scenario.topics.items()}
-    later = {topic for event in scenario.events for topic in event.queue_changes()}
+    there = dict.fromkeys((*scenario.topics, *(topic for event in scenario.events for topic in event.queue_changes())))
     for topic in keys:
-        if topic not in counts and topic not in later:
-            raise PartError(("load", "keys", topic), f"unknown topic {topic!r}, {suggestion(topic, [*counts, *later])}")
+        if topic not in there:
+            raise PartError(("load", "keys", topic), f"unknown topic {topic!r}, {suggestion(topic, list(there))}")
     rates = Rates(scenario)
     for event in scenario.events:
         rates.change(event.queue_changes())
-        for topic, per_broker in event.queue_changes().items():
-            count = None if per_broker is None else sum(per_broker.values())
-            if topic in keys and count is not None and counts.get(topic, count) != count:
-                raise PartError(
-                    ("load", "keys", topic),
-                    f"{topic} gets {count} queues by an event, and its keys other queues, which is not modelled;"
-                    " expected a topic that keeps its number of queues",
-                )
-            counts.pop(topic, None) if count is None else counts.update({topic: count})
     for name, (topic, _) in rates.places.items():
         if topic in keys:
             raise PartError(

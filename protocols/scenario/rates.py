@@ -34,6 +34,8 @@ class Rates:
         """Topics that are ever there: their names are never those of queues."""
         self._brokers_of: dict[str, Brokers] = {}
         """Topic to the broker of each of its queues, in the order in which they came."""
+        self._counts: dict[str, Mapping[str, int]] = {}
+        """Topic to its queues per broker now."""
         self.places: dict[str, tuple[str, int]] = {}
         """Name of a queue to its topic and its place among all of the topic's, as soon as it is there."""
         self._of_queues: dict[tuple[str, int], float] = {}
@@ -50,6 +52,7 @@ class Rates:
             if per_broker is None:
                 self._forget(topic)
             else:
+                self._counts[topic] = per_broker
                 before = self._brokers_of.get(topic, ())
                 new = [broker for broker, count in per_broker.items() for _ in range(count - before.count(broker))]
                 self._brokers_of[topic] = (*before, *new)
@@ -68,7 +71,20 @@ class Rates:
         )
         if topic not in self._keys:
             return rates
-        return split(rates, self._brokers_of.get(topic, ()), self._keys[topic], self._partitioner)
+        brokers, seen = self._brokers_of.get(topic, ()), Counter[str]()
+        there = []
+        for place, broker in enumerate(brokers):
+            if seen[broker] < self._counts[topic].get(broker, 0):
+                there.append(place)
+            seen[broker] += 1
+        gets = split(
+            [rates[place] for place in there],
+            [brokers[place] for place in there],
+            self._keys[topic],
+            self._partitioner,
+        )
+        by_place = dict(zip(there, gets, strict=True))
+        return tuple([by_place.get(place, 0.0) for place in range(len(rates))])
 
     def at(self, topic: str, broker: str) -> tuple[float, ...]:
         """Records per second of the topic's queues at this broker, by their numbers there: RocketMQ's."""

@@ -1,14 +1,19 @@
 """Whether records were handled in the order of their queue, or of their key.
 
-A record is out of order if its handling begins before an earlier record of the queue (or of its key there) has been
-handled, or after a later one has begun. It counts once, however often it is handled: who handles records again after
-later ones has them out of order. A record that nobody ever handles holds up nobody.
+A record is out of order if its handling begins before an earlier record of the queue (or of its key) has been handled,
+or after a later one has begun. It counts once, however often it is handled: who handles records again after later ones
+has them out of order. A record that nobody ever handles holds up nobody.
+
+A key's records lie in one queue, until producers choose among other queues (`Move`): then its later records may lie in
+another one, and are compared with those from before, whose queue has another reader.
 
 Deliveries are ranges of records (`protocols.facts.Delivered`), and mostly one follows the other: no record is looked at
 but where two deliveries of a queue overlap, in offsets or in time, or where several records of one begin together.
 """
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from functools import partial
 from itertools import pairwise
 from math import ceil, floor, inf
 from types import MappingProxyType
@@ -21,7 +26,22 @@ from protocols.timeline.deliveries import Delivery
 from protocols.timeline.lifetimes import Lifetimes, life_at
 
 KeyOf: TypeAlias = Callable[[Queue, int], object]
-"""The key of the record with this offset of the queue."""
+"""The key of the record with this offset of the queue; None where its topic has none."""
+
+
+class Move(NamedTuple):
+    """From a time on producers choose among other queues of a topic. ``first``: each queue's first record since."""
+
+    at: Time
+    first: Mapping[Queue, int]
+
+
+class Keys(NamedTuple):
+    """Of a run's records: the key of each, and of each topic when keys went to other queues."""
+
+    of: KeyOf
+    moves: Mapping[str, Sequence[Move]] = MappingProxyType({})
+
 
 _CLOSE = TICK / 2
 """Times that lie closer together are equal: evenly spread ones are no whole ticks."""
@@ -29,11 +49,14 @@ _CLOSE = TICK / 2
 
 class OutOfOrder(NamedTuple):
     """Records out of the order of their queue, and out of that of their key (None: they have none). ``again``: those of
-    the first that were handled more than once."""
+    the first that were handled more than once. ``moved``: those of ``key`` that are only so because a key's records lie
+    in several queues; ``moved_at``: since when most of them do."""
 
     queue: int
     key: int | None
     again: int = 0
+    moved: int = 0
+    moved_at: Time = 0.0
 
 
 class Pace(NamedTuple):
@@ -77,7 +100,7 @@ class Pace(NamedTuple):
 
 
 def out_of_order(
-    deliveries: Iterable[Delivery], lives: Lifetimes = MappingProxyType({}), key_of: KeyOf | None = None
+    deliveries: Iterable[Delivery], lives: Lifetimes = MappingProxyType({}), keys: Keys | None = None
 ) -> OutOfOrder:
     """How many records of all groups, each life of a queue for itself."""
     spans: dict[tuple[str, Queue, int], list[_Span]] = {}
@@ -96,13 +119,20 @@ def out_of_order(
             end, latest = max(end, last.end), max(latest, last.latest)
             together += last.deliveries
         before.append(_span((end, latest, together)))
-    counts = [0, 0, 0]
-    for (_, queue, _), of_life in spans.items():
+    by_queue = by_key = again = 0
+    found: dict[tuple[str, str], set[_Place]] = {}
+    for (group, queue, _), of_life in spans.items():
         for span in of_life:
             if len(span.deliveries) > 1 or span.deliveries[0].at_once > 1:
                 for window in _windows(_stretches(span.deliveries)):
-                    counts = [count + more for count, more in zip(counts, _count(window, queue, key_of), strict=True)]
-    return OutOfOrder(counts[0], None if key_of is None else counts[1], counts[2])
+                    count, of_keys, repeated = _count(window, queue, keys.of if keys else None)
+                    by_queue, by_key, again = by_queue + count, by_key + len(of_keys), again + repeated
+                    if keys and keys.moves.get(queue.topic):
+                        found.setdefault((group, queue.topic), set()).update((queue, offset) for offset in of_keys)
+    if keys is None:
+        return OutOfOrder(by_queue, None, again)
+    moved, moved_at = _moved(spans, lives, keys, found)
+    return OutOfOrder(by_queue, by_key + moved, again, moved, moved_at)
 
 
 class _Span(NamedTuple):
@@ -133,6 +163,9 @@ class _Stretch(NamedTuple):
 
     def began_last(self, offset: int) -> Time:
         return max([pace.began(offset) for pace in self.paces])
+
+    def record(self, offset: int) -> "_Record":
+        return _Record(self.began(offset), self.began_last(offset), self.ended(offset))
 
 
 def _stretches(deliveries: Sequence[Delivery]) -> Iterator[_Stretch]:
@@ -173,23 +206,22 @@ def _windows(stretches: Iterable[_Stretch]) -> Iterator[list[_Stretch]]:
         yield window
 
 
-def _count(window: Sequence[_Stretch], queue: Queue, key_of: KeyOf | None) -> tuple[int, int, int]:
-    """How many records of a window are out of order by queue, by key (0 without keys), and again."""
+def _count(window: Sequence[_Stretch], queue: Queue, key_of: KeyOf | None) -> tuple[int, list[int], int]:
+    """How many records of a window are out of order by queue, which by key (none without keys), and how many again."""
     if len(window) == 1 and len(window[0].paces) == 1:
         first, end, (pace,) = window[0]
         whole = end - first == pace.delivery.end - pace.delivery.first
         by_queue = end - first - (1 if pace.overlaps else pace.rows)
         if whole and (key_of is None or not by_queue):
-            return by_queue, 0, 0
+            return by_queue, [], 0
     offsets = [(offset, stretch) for stretch in window for offset in range(stretch.first, stretch.end)]
-    records = [
-        _Record(stretch.began(offset), stretch.began_last(offset), stretch.ended(offset)) for offset, stretch in offsets
-    ]
+    records = [stretch.record(offset) for offset, stretch in offsets]
     found = _among(records, [None] * len(records))
     again = sum(each and len(stretch.paces) > 1 for each, (_, stretch) in zip(found, offsets, strict=True))
     if key_of is None or not any(found):
-        return sum(found), 0, again
-    return sum(found), sum(_among(records, [key_of(queue, offset) for offset, _ in offsets])), again
+        return sum(found), [], again
+    of_keys = _among(records, [key_of(queue, offset) for offset, _ in offsets])
+    return sum(found), [offset for each, (offset, _) in zip(of_keys, offsets, strict=True) if each], again
 
 
 class _Record(NamedTuple):
@@ -215,3 +247,74 @@ def _among(records: Sequence[_Record], keys: Sequence[object]) -> list[bool]:
         found[at] |= record.began_last > after + _CLOSE
         began[key] = min(after, record.began)
     return found
+
+
+_Place: TypeAlias = tuple[Queue, int]
+"""A record: its queue and its offset there."""
+
+
+def _moved(
+    spans: Mapping[tuple[str, Queue, int], Sequence[_Span]],
+    lives: Lifetimes,
+    keys: Keys,
+    found: Mapping[tuple[str, str], set[_Place]],
+) -> tuple[int, Time]:
+    """How many records are out of the order of their key across queues, but for those that were ``found`` within one,
+    and the move of most of them."""
+    topics: dict[tuple[str, str], dict[Queue, list[_Stretch]]] = {}
+    for (group, queue, life), of_life in spans.items():
+        moves = keys.moves.get(queue.topic, ())
+        if moves and (not lives or life == life_at(lives, queue, inf)):
+            stretches = _stretches([each for span in of_life for each in span.deliveries])
+            topics.setdefault((group, queue.topic), {})[queue] = list(stretches)
+    count, of_moves = 0, Counter[Time]()
+    for (group, topic), queues in topics.items():
+        moves = keys.moves[topic]
+        meeting = {move.at: dict(_meeting(queues, move.first)) for move in moves}
+        records = {place: record for of_move in meeting.values() for place, record in of_move.items()}
+        ordered = sorted(records, key=partial(_order, moves))
+        among = _among([records[place] for place in ordered], [_key(keys.of, place) for place in ordered])
+        out = {place for place, each in zip(ordered, among, strict=True) if each} - found.get((group, topic), set())
+        count += len(out)
+        of_moves.update({at: sum(place in out for place in of_move) for at, of_move in meeting.items()})
+    return count, max(of_moves, key=lambda at: of_moves[at], default=0.0)
+
+
+def _order(moves: Sequence[Move], place: _Place) -> tuple[int, _Place]:
+    """How many moves were before the record: a key is in one queue between two of them."""
+    queue, offset = place
+    return sum(move.first.get(queue, 0) <= offset for move in moves), place
+
+
+def _key(key_of: KeyOf, place: _Place) -> object:
+    key = key_of(*place)
+    return place[0] if key is None else key
+
+
+def _meeting(
+    queues: Mapping[Queue, Sequence[_Stretch]], first: Mapping[Queue, int]
+) -> Iterator[tuple[_Place, "_Record"]]:
+    """The records before a move that were in hand after the first one since had begun, and those since that began
+    before the last of these was done with."""
+    before: list[tuple[Queue, _Stretch]] = []
+    since: list[tuple[Queue, _Stretch]] = []
+    for queue, stretches in queues.items():
+        cut = first.get(queue, 0)
+        before += [(queue, each._replace(end=min(each.end, cut))) for each in stretches if each.first < cut]
+        since += [(queue, each._replace(first=max(each.first, cut))) for each in stretches if each.end > cut]
+    begins = min((each.began(each.first) for _, each in since), default=inf)
+    ends = -inf
+    for queue, stretch in before:
+        for offset in range(stretch.end - 1, stretch.first - 1, -1):
+            record = stretch.record(offset)
+            last = max(record.ended, record.began_last)
+            if last <= begins + _CLOSE:
+                break
+            ends = max(ends, last)
+            yield (queue, offset), record
+    for queue, stretch in since:
+        for offset in range(stretch.first, stretch.end):
+            record = stretch.record(offset)
+            if record.began >= ends - _CLOSE:
+                break
+            yield (queue, offset), record

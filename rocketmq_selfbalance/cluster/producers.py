@@ -236,7 +236,8 @@ class Producers:
                 state.late[queue] = Production(late, now, before.end_offset(now))
             waits = late > 0 or self.replicas.health(state.known.get(queue.broker, "")) == "frozen"
             waits = waits or state.late.get(queue, before).end_offset(now) > 0
-            fact = Writes(queue, rate + late, waits, refused=state.sends.refused.get(queue, 0.0))
+            refused = state.sends.refused.get(queue, 0.0)
+            fact = Writes(queue, rate + late, waits, refused=refused, listed=queue.broker in state.known)
             if again or state.told_writes.get(queue, Writes(queue, every[queue])) != fact:
                 state.told_writes[queue] = fact
                 self._observe(fact)

@@ -2,7 +2,7 @@
 when a name server is quiescent: brokers repeat what they registered, clients ask for routes that they know."""
 
 from collections.abc import Hashable, Iterator, Mapping, Sequence
-from heapq import heapify, heapreplace
+from heapq import heapify
 from math import floor
 from operator import itemgetter
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias, cast
@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias, cast
 from protocols.engine.links import Latency, Link
 from protocols.engine.nodes import TICK, Message, Node, Outbox, Time, TimerName
 from protocols.engine.process import CLOCK, Process
-from protocols.load import Production
+from protocols.load import Production, waits_for_hands
 from rocketmq_selfbalance.broker import BrokerNode
 from rocketmq_selfbalance.client.node import Client
 from rocketmq_selfbalance.fast_forward import contract
@@ -95,9 +95,6 @@ EVEN_PER_SECOND = 2.0
 
 BUSY = 0.8
 """Where more than this share of a client's hands work on average, every record is simulated."""
-
-LOOKED_AT = 4
-"""So many records of each flow tell how long they wait for a hand."""
 
 SETTLING = 2
 """How often a record can be asked for, brought and handled before a disturbance: then all is under way as ever."""
@@ -277,7 +274,8 @@ def _waiting(currents: Sequence[Current], latency: Latency, now: Time) -> Sequen
         return currents
     if sum(rates) * flow.handle / 1000 > BUSY * flow.hands:
         return ()
-    waits = _waits(currents)
+    coming = [(current.production, current.flow.done) for current in currents]
+    waits = waits_for_hands(coming, flow.handle, flow.hands)
     found = [
         current._replace(flow=current.flow._replace(wait=wait)) for current, wait in zip(currents, waits, strict=True)
     ]
@@ -287,26 +285,6 @@ def _waiting(currents: Sequence[Current], latency: Latency, now: Time) -> Sequen
         if done < current.flow.pull.offset and now - current.production.arrival(done) > longest:
             return ()
     return found
-
-
-def _waits(currents: Sequence[Current]) -> list[Time]:
-    """For how long, on average, a record of each flow waits for a hand: those that come after the next one of all,
-    `LOOKED_AT` of each flow, taken in the order in which they come."""
-    handle = currents[0].flow.handle
-    free = [0.0] * currents[0].flow.hands
-    coming = [
-        (current.production.arrival(current.flow.done), at, current.flow.done) for at, current in enumerate(currents)
-    ]
-    heapify(coming)
-    waited: list[list[Time]] = [[] for _ in currents]
-    for number in range((1 + LOOKED_AT) * len(currents)):
-        came, at, record = coming[0]
-        heapreplace(coming, (currents[at].production.arrival(record + 1), at, record + 1))
-        begun = max(came, free[0])
-        heapreplace(free, begun + handle)
-        if number >= len(currents):
-            waited[at].append(begun - came)
-    return [sum(each) / len(each) if each else 0.0 for each in waited]
 
 
 def _current(

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from protocols import Queue
 from protocols.engine.nodes import TICK
 from protocols.timeline.deliveries import Delivery
-from protocols.timeline.order import OutOfOrder, Pace, out_of_order
+from protocols.timeline.order import Keys, Move, OutOfOrder, Pace, out_of_order
 
 Q = Queue("T", "", 0)
 
@@ -62,8 +62,40 @@ def runs(draw: st.DrawFn) -> list[Delivery]:
 def test_counts_are_those_of_all_pairs(deliveries: list[Delivery], period: int) -> None:
     expected = pairwise_reference(deliveries, period)
     random.Random(1).shuffle(deliveries)
-    assert out_of_order(deliveries, key_of=lambda queue, offset: offset % period)[:2] == expected[:2]
+    assert out_of_order(deliveries, keys=Keys(lambda queue, offset: offset % period))[:2] == expected[:2]
     assert out_of_order(deliveries)[:2] == (expected.queue, None)
+
+
+@settings(max_examples=300, deadline=None)
+@given(runs(), runs(), st.tuples(st.integers(0, 30), st.integers(0, 30)), st.integers(1, 3))
+def test_keys_that_go_elsewhere_are_compared_across_queues(
+    ours: list[Delivery], others: list[Delivery], cuts: tuple[int, int], period: int
+) -> None:
+    queues = Q, Queue("T", "", 1)
+    deliveries = [*ours, *(each._replace(queue=queues[1]) for each in others)]
+    first = dict(zip(queues, cuts, strict=True))
+
+    def key_of(queue: Queue, offset: int) -> int:
+        # Before the move the first queue has the even keys, afterwards the odd ones.
+        return 2 * (offset % period) + (queues.index(queue) ^ (offset >= first[queue]))
+
+    handlings: dict[tuple[bool, Queue, int], list[tuple[float, float]]] = {}
+    for each in deliveries:
+        pace = Pace.of(each)
+        for offset in range(each.first, each.end):
+            place = offset >= first[each.queue], each.queue, offset
+            handlings.setdefault(place, []).append((pace.began(offset), pace.ended(offset)))
+    expected = 0
+    for place, times in handlings.items():
+        alike = [other for other in handlings if other != place and key_of(*other[1:]) == key_of(*place[1:])]
+        done = [min(end for _, end in handlings[other]) for other in alike if other < place]
+        begun = [min(at for at, _ in handlings[other]) for other in alike if other > place]
+        late, early = max(done, default=-1.0) - TICK / 2, min(begun, default=1e9) + TICK / 2
+        expected += any(began < late or began > early for began, _ in times)
+    found = out_of_order(deliveries, keys=Keys(key_of, {"T": [Move(50.0, first)]}))
+    assert found.key == expected
+    assert found.queue == sum(out_of_order(each).queue for each in (ours, others))
+    assert found.key - found.moved == out_of_order(deliveries, keys=Keys(key_of)).key
 
 
 @pytest.mark.parametrize(
