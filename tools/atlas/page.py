@@ -43,21 +43,23 @@ def page(allocations: Allocations, events: Events) -> str:
     )
 
 
-def _begin(allocations: Allocations, events: Events) -> list[str]:
-    groups = len(allocations.sizes) * len(allocations.shapes) * len(allocations.events)
-    members, topics, queues = (_axis(each) for each in (allocations.members, allocations.topics, allocations.queues))
+def _begin(atlas: Allocations, events: Events) -> list[str]:
+    groups = len(atlas.sizes) * len(atlas.shapes) * len(atlas.events)
+    members, topics, queues = (_axis(each) for each in (atlas.members, atlas.topics, atlas.queues))
     runs = events.runs * len(events.variants) * len(events.events)
     return [
         "# The atlas of fairness\n",
-        f"One group is an anecdote. The atlas has up to {groups:,} groups under {len(allocations.strategies)}"
+        f"One group is an anecdote. The atlas has up to {groups:,} groups under {len(atlas.strategies)}"
         f" strategies of both systems and at the [optimum](figures.md#optimum), and {runs:,} simulated runs of what a"
         " join, a crash and a deploy cost. It shows which strategy loses, where, and by how much, and how many members"
-        " a group may have.\n",
+        " a group may have. First the busiest member's load as a multiple of the busiest member's at the optimum, where"
+        " all members read all topics (white: as fair as can be):\n",
+        next(_even_pictures(atlas, "equal")),
         "[`equipoise sweep`](sweep.md) made it from two grids in `examples/atlas`; `make atlas` computes them again and"
         " writes this page. For a finer grid, or groups of your own: `equipoise examples atlas --to .`, change the"
         " grid, and `equipoise sweep allocations.yaml --out rows --report rows.html`.\n",
         f"**Allocations**: {members} members; {topics} topics; {queues} queues per topic, on two brokers; subscriptions"
-        f" {', '.join(f'*{shape}* ({SHAPES_IN_WORDS[shape]})' for shape in allocations.shapes)}; as they are, and after"
+        f" {', '.join(f'*{shape}* ({SHAPES_IN_WORDS[shape]})' for shape in atlas.shapes)}; as they are, and after"
         f" {', '.join(EVENTS_IN_WORDS[change] for change in CHANGES)}.\n",
     ]
 
@@ -119,7 +121,7 @@ def _even(atlas: Allocations) -> list[str]:
         " strategies do not look at subscriptions: where members read different topics, members get queues that they do"
         " not read, and nobody reads those (*no owner*).\n",
         table(heads, rows),
-        *(picture for shape in atlas.shapes for picture in _even_pictures(atlas, shape)),
+        *[picture for shape in atlas.shapes for picture in _even_pictures(atlas, shape)][1:],
     ]
 
 

@@ -29,6 +29,11 @@ CHINESE = ("zh/", "notebooks/zh/")
 """Folders whose pages are in Chinese."""
 SHIM = "assets/iframe-worker.js"
 MERMAID = "assets/mermaid.min.js"
+REACHABLE = """\
+addEventListener("load", () => document.querySelectorAll(".md-typeset :is(table, pre > code)").forEach((part) => {
+  if (part.scrollWidth > part.clientWidth) part.tabIndex = 0;
+}));"""
+"""A table or listing that scrolls can be reached by keyboard, so that the arrow keys scroll it."""
 
 _made: dict[str, str] = {}
 """Reports and pictures of this build."""
@@ -99,7 +104,10 @@ def _language(page: Page) -> str:
 
 
 def on_post_page(output: str, page: Page, config: MkDocsConfig) -> str:
-    """The script of Mermaid is only on pages that have a diagram."""
+    """What a screen reader and a keyboard need and the theme lacks, and Mermaid's script where there is a diagram."""
+    label = "搜索" if _language(page) == "zh" else "Search"
+    output = output.replace('role="dialog"', f'role="dialog" aria-label="{label}"', 1)
+    output = output.replace("</body>", f"<script>{REACHABLE}</script></body>")
     if 'class="mermaid"' not in output:
         return output
     up = "../" * page.url.count("/")
