@@ -112,11 +112,12 @@ VISIBLE_BEFORE = """(() => {
 })()"""
 
 
-def test_few_words_stand_before_the_first_picture_of_a_report_and_of_the_lessons(
+def test_few_words_stand_before_the_first_picture_of_reports_and_of_drawn_pages(
     visitor: Visitor, site: Path, subtests: pytest.Subtests
 ) -> None:
-    pages = sorted([*(site / "reports").glob("*.html"), *site.glob("lessons-*.html")])
-    assert len(pages) > 5
+    drawn = ("lessons-kafka", "lessons-rocketmq", "side-by-side", "atlas", "pop")
+    pages = [*sorted((site / "reports").glob("*.html")), *(site / f"{name}.html" for name in drawn)]
+    assert len(pages) > len(drawn) + 3
     for page in pages:
         for width in (1280, 400):
             with subtests.test(page=page.name, width=width):

@@ -95,7 +95,7 @@ def on_page_markdown(markdown: str, page: Page, config: MkDocsConfig, files: Fil
     """Let links go where the files are on the site, and put in what is made for this page."""
     uri = page.file.src_uri
     counts = (boost for begin, boost in BOOSTS.items() if uri.removeprefix("zh/").startswith(begin))
-    page.meta["search"] = {"boost": next(counts, 1.0)}
+    page.meta["search"] = {"boost": 0.1 if uri.endswith(".py.md") else next(counts, 1.0)}
     if uri == "examples.md":
         markdown = examples.sections(markdown, _made, playground.is_there())
     markdown = playground.with_way_in(markdown)
