@@ -25,9 +25,8 @@ CHINESE = {r"逐条消息|协议消息|心跳消息|请求消息|消息数量": 
 """消息 is a record, 报文 or 请求 what clients and servers say to each other."""
 
 PAGES = [
-    ROOT / "README.md",
-    ROOT / "CONTRIBUTING.md",
-    *DOCS.glob("*.md"),
+    *(ROOT / f"{name}.md" for name in ("README", "CONTRIBUTING", "DEVELOPERS")),
+    *(page for page in DOCS.rglob("*.md") if page.parent.name != "zh"),
 ]
 
 

@@ -58,7 +58,14 @@ def _rows(attempts: Sequence[Given], top: float) -> list[str]:
     def x(time: float) -> float:
         return LEFT + min(max(time - event, 0.0), SHOWN_S * 1000) * scale
 
+    bottom = top + len(attempts) * ROW
     parts = []
+    for second in range(0, SHOWN_S + 1, 30):
+        at = LEFT + second * 1000 * scale
+        parts += [
+            line(at, top - 3, at, bottom, INK, dashed=True),
+            text(at, bottom + 12, f"{second} s", anchor="middle", fill="#555555"),
+        ]
     for number, each in enumerate(sorted(attempts, key=lambda each: each.since)):
         y, until = top + number * ROW, each.until if each.until is not None else event + SHOWN_S * 1000
         fill = colour(0 if each.member != FROZEN else 1)
@@ -77,11 +84,4 @@ def _rows(attempts: Sequence[Given], top: float) -> list[str]:
                 fill=letters_on(fill) if fits else INK,
             )
         )
-    bottom = top + len(attempts) * ROW
-    for second in range(0, SHOWN_S + 1, 30):
-        at = LEFT + second * 1000 * scale
-        parts += [
-            line(at, top - 3, at, bottom, INK, dashed=True),
-            text(at, bottom + 12, f"{second} s", anchor="middle", fill="#555555"),
-        ]
     return parts

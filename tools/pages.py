@@ -14,7 +14,7 @@
 | the example of an audit in README.md | what `equipoise audit` prints of examples/captures |
 | numbers of recordings in README.md | the files in tests/golden, tests/captures and docs/closeness.md |
 | docs/images/join.svg | the runs of examples/scenarios/eager-and-cooperative.yaml |
-| docs/images/record-life.svg | the tables in `tools.record_life` |
+| docs/images/record-life-*.svg | the tables in `tools.record_life` |
 | docs/side-by-side/*.svg, docs/lessons/invisible-time.svg | runs of the scenarios in `tools.four_events` |
 | the table of rooms in DEVELOPERS.md | the first paragraph of each package's docstring |
 
@@ -116,7 +116,7 @@ def pages() -> Iterator[tuple[Path, str]]:
     yield DOCS / "lessons" / "hash-ring.svg", f"{ring().svg}\n"
     yield ROOT / invisible.PICTURE, invisible.picture()
     yield ROOT / PICTURE, join_picture(ROOT)
-    yield ROOT / record_life.PICTURE, record_life.picture()
+    yield from ((ROOT / path, text) for path, text in record_life.pictures())
     for name, shown in four_events.EVENTS.items():
         yield DOCS / "side-by-side" / f"{name}.svg", four_events.picture(shown)
     for path in sorted(DOCS.rglob("*.md")):

@@ -91,7 +91,7 @@ def join_picture(root: Path) -> str:
     scenario = read(root / "examples" / "scenarios" / f"{SCENARIO}.yaml")
     (join,) = (event.at for event in scenario.events)
     frame = Frame(
-        join - BEFORE_MS, join, join + AFTER_MS, range(int(AFTER_MS / 1000)), wide=760, left=78, right=14, row=15
+        join - BEFORE_MS, join, join + AFTER_MS, range(int(AFTER_MS / 1000)), wide=440, left=74, right=12, row=15
     )
     parts, y = [], 26.0
     for variant in variants_of(scenario, tuple(PANELS)):
@@ -104,12 +104,12 @@ def join_picture(root: Path) -> str:
     high = y - 26
     return "\n".join(
         [
-            f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {frame.wide:.0f} {y + 4:.0f}" role="img" '
-            'font-family="sans-serif" font-size="12">',
+            f'<svg xmlns="http://www.w3.org/2000/svg" width="600" viewBox="0 0 {frame.wide:.0f} {y + 4:.0f}" '
+            'role="img" font-family="sans-serif" font-size="12">',
             "<title>A third member joins two, in Kafka and in RocketMQ</title>",
             f'<clipPath id="now"><rect x="{left}" y="0" width="{wide}" height="{y:.0f}">{grows}</rect></clipPath>',
             '<rect width="100%" height="100%" fill="#ffffff"/>',
-            text(10, 17, "c3 joins c1 and c2: who owns which of six partitions (red: nobody)", weight="bold"),
+            text(10, 17, "c3 joins: who owns which partition? Red: nobody.", weight="bold"),
             *parts,
             f'<rect x="{left + wide}" y="26" width="1.5" height="{high:.0f}" fill="{INK}">{moves}</rect>',
             "</svg>\n",

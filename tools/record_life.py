@@ -1,16 +1,14 @@
-"""docs/images/record-life.svg: what may become of a record that is given out one by one, in both systems side by side.
+"""docs/images/record-life-*.svg: what may become of a record that is handed out one by one, a picture for each system.
 
 Two machines, drawn as `equipoise states` draws those of the model. Kafka's edges are those of spec share 4.1, 4.6 and
 9, RocketMQ's those of spec pop 4 and 5 and of its gRPC proxy.
 """
 
-import re
+from collections.abc import Iterator
 
 from compare.running.systems import Machine
 from compare.showing.states import svg
 from protocols.state_machine import BEGINNING, Edge
-
-PICTURE = "docs/images/record-life.svg"
 
 _AVAILABLE, _ACQUIRED = "available", "acquired, until its lock ends"
 _KAFKA = Machine(
@@ -21,7 +19,7 @@ _KAFKA = Machine(
     (
         Edge(BEGINNING, "written", "", _AVAILABLE),
         Edge(_AVAILABLE, "ShareFetch: delivery count + 1", "", _ACQUIRED),
-        Edge(_ACQUIRED, "RENEW: the lock begins anew (4.2)", "", _ACQUIRED),
+        Edge(_ACQUIRED, "RENEW: the lock starts again (4.2)", "", _ACQUIRED),
         Edge(_ACQUIRED, "lock timeout (30 s)", "", _AVAILABLE),
         Edge(_ACQUIRED, "RELEASE", "", _AVAILABLE),
         Edge(_ACQUIRED, "connection closed", "", _AVAILABLE),
@@ -51,26 +49,8 @@ _ROCKETMQ = Machine(
     ),
 )
 
-_SIZE = re.compile(r'<svg xmlns="[^"]*" width="([0-9.]+)" height="([0-9.]+)"')
-_BETWEEN = 28.0
-_HEAD = 30.0
 
-
-def picture() -> str:
-    """The text of the file; equal for equal tables."""
-    parts, left, height = [], 0.0, 0.0
+def pictures() -> Iterator[tuple[str, str]]:
+    """Path and text of each file; equal for equal tables."""
     for machine in (_KAFKA, _ROCKETMQ):
-        drawn = svg(machine)
-        found = _SIZE.match(drawn)
-        assert found is not None
-        width, tall = float(found[1]), float(found[2])
-        parts.append(f'<text x="{left + 12:g}" y="20" font-weight="bold">{machine.title}</text>')
-        parts.append(drawn.replace("<svg ", f'<svg x="{left:g}" y="{_HEAD:g}" ', 1))
-        left, height = left + width + _BETWEEN, max(height, tall)
-    size = f"{left - _BETWEEN:g}", f"{height + _HEAD:g}"
-    head = (
-        f'<svg xmlns="http://www.w3.org/2000/svg" width="{size[0]}" height="{size[1]}" viewBox="0 0 {" ".join(size)}" '
-        'font-family="sans-serif" font-size="14">'
-    )
-    title = "<title>The life of a record in a Kafka share group and under RocketMQ's POP</title>"
-    return "\n".join([head, title, '<rect width="100%" height="100%" fill="#ffffff"/>', *parts, "</svg>", ""])
+        yield f"docs/images/record-life-{machine.system.lower()}.svg", f"{svg(machine)}\n"

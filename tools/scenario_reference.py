@@ -93,7 +93,7 @@ def _head(title: str, text: str) -> list[str]:
 
 
 def _table(kind: type[BaseModel], left_out: Collection[str]) -> Iterator[str]:
-    yield "| field | kind | default | |"
+    yield "| field | kind | default | meaning |"
     yield "|---|---|---|---|"
     meanings = _meanings(kind)
     for name, field in kind.model_fields.items():

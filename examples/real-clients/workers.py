@@ -23,7 +23,7 @@ class ThreadWorker(threading.Thread):
     def __init__(self, bootstrap: str, name: str, handle: Callable[[Any], None], *, commit_first: bool = False) -> None:
         super().__init__(daemon=True)
         self.over = threading.Event()
-        self._handle, self._commit_first = handle, commit_first
+        self._process, self._commit_first = handle, commit_first
         self._consumer = Consumer(
             {
                 "bootstrap.servers": bootstrap,
@@ -50,7 +50,7 @@ class ThreadWorker(threading.Thread):
         if self._commit_first:
             self._commit()
         for message in batch:
-            self._handle(message)
+            self._process(message)
         if not self._commit_first:
             self._commit()
 

@@ -95,11 +95,12 @@ def test_a_question_is_answered_within_three_clicks(asked: Asked, site: Path) ->
 
 
 VISIBLE_BEFORE = """(() => {
-  const first = [...document.querySelectorAll('svg, img')].find((picture) => {
+  const root = document.querySelector('article.md-content__inner') ?? document.body;
+  const first = [...root.querySelectorAll('svg, img')].find((picture) => {
     const {width, height} = picture.getBoundingClientRect();
     return width >= 100 && height >= 12;
   });
-  const walk = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT);
+  const walk = document.createTreeWalker(root, NodeFilter.SHOW_TEXT);
   let count = 0;
   while (walk.nextNode()) {
     const {parentElement, textContent} = walk.currentNode;
@@ -111,15 +112,16 @@ VISIBLE_BEFORE = """(() => {
 })()"""
 
 
-def test_few_words_stand_before_the_first_picture_of_a_report(
+def test_few_words_stand_before_the_first_picture_of_reports_and_of_drawn_pages(
     visitor: Visitor, site: Path, subtests: pytest.Subtests
 ) -> None:
-    reports = sorted((site / "reports").glob("*.html"))
-    assert len(reports) > 3
-    for report in reports:
+    drawn = ("lessons-kafka", "lessons-rocketmq", "side-by-side", "atlas", "pop")
+    pages = [*sorted((site / "reports").glob("*.html")), *(site / f"{name}.html" for name in drawn)]
+    assert len(pages) > len(drawn) + 3
+    for page in pages:
         for width in (1280, 400):
-            with subtests.test(report=report.name, width=width):
+            with subtests.test(page=page.name, width=width):
                 visitor.browser.size(width, 900)
-                visitor.browser.open(report)
+                visitor.browser.open(page)
                 assert 0 < visitor.browser.run(VISIBLE_BEFORE) <= WORDS
                 assert visitor.browser.run("document.documentElement.scrollWidth") <= width

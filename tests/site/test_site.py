@@ -310,7 +310,7 @@ def test_a_diagram_is_drawn_without_network_and_fits(visitor: Visitor, site: Pat
         pytest.skip("Mermaid is not there (python -m tools.site.vendor fetches it with npm)")
     browser = visitor.browser
     browser.size(500, 900)
-    browser.open(site / "gallery.html")
+    browser.open(site / "lessons-rocketmq.html")
     # The theme draws into a closed shadow root; its height tells of it.
     drawn = "document.querySelector('div.mermaid')?.getBoundingClientRect().height ?? 0"
     until = time.monotonic() + 60
@@ -318,7 +318,6 @@ def test_a_diagram_is_drawn_without_network_and_fits(visitor: Visitor, site: Pat
         assert time.monotonic() < until, "the diagram is not drawn"
         time.sleep(0.1)
     assert browser.run("document.documentElement.scrollWidth") <= 500
-    assert browser.run("document.querySelector('pre.mermaid')") is None
     assert visitor.asked_elsewhere() == []
 
 

@@ -36,11 +36,10 @@ def section(events: Events) -> list[str]:
     parts = [
         "## What a join, a crash, a deploy costs\n",
         f"A group of {size.members} members reads {size.topics} topics of {size.queues} queues,"
-        f" {events.produce:g} records per second and queue, all settings as the systems ship them. Each event in"
-        f" {events.runs} simulated runs per strategy, with other latencies, start times and moments: the median, and in"
-        " brackets from which to which value nine of ten runs lie. In a crash the process ends and its connections"
-        " close; a process that hangs would be another event. A deploy restarts one member every 20 s and keeps it away"
-        " for 5 s.\n",
+        f" {events.produce:g} records per second and queue, with default settings. Each event happens in"
+        f" {events.runs} simulated runs per strategy, with different latencies, start times and moments: the median,"
+        " and in brackets the range of nine runs in ten. In a crash the process ends and its connections close (a"
+        " process that hangs is another event). A deploy restarts one member every 20 s and keeps it away for 5 s.\n",
     ]
     for event in events.events:
         rows = [[variant, *_costs(events.costs[variant, event])] for variant in events.variants]

@@ -43,21 +43,23 @@ def page(allocations: Allocations, events: Events) -> str:
     )
 
 
-def _begin(allocations: Allocations, events: Events) -> list[str]:
-    groups = len(allocations.sizes) * len(allocations.shapes) * len(allocations.events)
-    members, topics, queues = (_axis(each) for each in (allocations.members, allocations.topics, allocations.queues))
+def _begin(atlas: Allocations, events: Events) -> list[str]:
+    groups = len(atlas.sizes) * len(atlas.shapes) * len(atlas.events)
+    members, topics, queues = (_axis(each) for each in (atlas.members, atlas.topics, atlas.queues))
     runs = events.runs * len(events.variants) * len(events.events)
     return [
         "# The atlas of fairness\n",
-        f"One group is an anecdote. The atlas has up to {groups:,} groups under {len(allocations.strategies)}"
+        f"One group is an anecdote. The atlas compares up to {groups:,} groups under {len(atlas.strategies)}"
         f" strategies of both systems and at the [optimum](figures.md#optimum), and {runs:,} simulated runs of what a"
         " join, a crash and a deploy cost. It shows which strategy loses, where, and by how much, and how many members"
-        " a group may have.\n",
+        " a group may have. First the busiest member's load as a multiple of the busiest member's at the optimum, where"
+        " all members read all topics (white: as fair as possible):\n",
+        next(_even_pictures(atlas, "equal")),
         "[`equipoise sweep`](sweep.md) made it from two grids in `examples/atlas`; `make atlas` computes them again and"
         " writes this page. For a finer grid, or groups of your own: `equipoise examples atlas --to .`, change the"
         " grid, and `equipoise sweep allocations.yaml --out rows --report rows.html`.\n",
         f"**Allocations**: {members} members; {topics} topics; {queues} queues per topic, on two brokers; subscriptions"
-        f" {', '.join(f'*{shape}* ({SHAPES_IN_WORDS[shape]})' for shape in allocations.shapes)}; as they are, and after"
+        f" {', '.join(f'*{shape}* ({SHAPES_IN_WORDS[shape]})' for shape in atlas.shapes)}; as they are, and after"
         f" {', '.join(EVENTS_IN_WORDS[change] for change in CHANGES)}.\n",
     ]
 
@@ -81,12 +83,12 @@ def _in_short(atlas: Allocations, events: Events) -> list[str]:
 
     gap, unowned, twice = "event_longest_gap_s", "event_unowned_queue_s", "redelivered"
     lines = [
-        "`range`, `server-range` and RocketMQ's strategies share every topic alone, so that remainders add up: with"
-        f" equal subscriptions {fair('kafka:range', 'equal')} of the groups are as fair as can be under `range` and"
-        " AVG, and members beyond the number of queues of *one* topic idle. `sticky`, `cooperative-sticky` and"
-        " `uniform` are as fair as can be in every group of the atlas, `roundrobin` where members read the same topics"
-        " or have none in common.",
-        "RocketMQ's strategies do not look at subscriptions. Where members of a group read different topics, queues"
+        "`range`, `server-range` and RocketMQ's strategies share every topic separately, so remainders add up. With"
+        f" equal subscriptions {fair('kafka:range', 'equal')} of the groups are as fair as possible under `range` and"
+        " AVG, and members beyond the number of queues of *one* topic are idle. `sticky`, `cooperative-sticky` and"
+        " `uniform` are as fair as possible in every group of the atlas; `roundrobin` is where members read the same"
+        " topics or have none in common.",
+        "RocketMQ's strategies ignore subscriptions. Where members of a group read different topics, queues"
         f" have no reader: under AVG {lost('nested')} with nested subscriptions, {lost('disjoint')} with disjoint"
         " ones.",
         f"A join moves {joined('kafka:sticky')} of the queues under `sticky`, the fewest possible;"
@@ -114,12 +116,12 @@ def _even(atlas: Allocations) -> list[str]:
     heads = ["strategy", *(word for shape in atlas.shapes for word in (f"{shape}: fairest", "worst"))]
     return [
         "## Where which strategy loses\n",
-        "*Fairest*: how many of the groups are as fair as their subscriptions allow, with one owner for every queue."
-        " *Worst*: the heaviest load over the heaviest at the optimum, in the group where it is largest. RocketMQ's"
-        " strategies do not look at subscriptions: where members read different topics, members get queues that they do"
-        " not read, and nobody reads those (*no owner*).\n",
+        "*Fairest*: the share of groups that are as fair as their subscriptions allow, with one owner for every queue."
+        " *Worst*: the heaviest load divided by the heaviest at the optimum, in the worst group. RocketMQ's strategies"
+        " ignore subscriptions: where members read different topics, a member gets queues of topics that it does not"
+        " read, and those have no reader (*no owner*).\n",
         table(heads, rows),
-        *(picture for shape in atlas.shapes for picture in _even_pictures(atlas, shape)),
+        *[picture for shape in atlas.shapes for picture in _even_pictures(atlas, shape)][1:],
     ]
 
 
@@ -145,9 +147,9 @@ def _how_many(atlas: Allocations) -> list[str]:
     even = _rows(atlas, sizes, _even_counts)
     return [
         "## How many members for my topics\n",
-        "All members read all topics; a column is a number of topics, each with so many queues. The atlas has"
+        "All members read all topics. The heads are topics x queues per topic; groups have"
         f" {_axis(atlas.members)} members.\n",
-        "**The most members that all have work**: with more of them some idle.\n",
+        "**The most members that all have work**: of more members some are idle.\n",
         table(heads, busy),
         f"**Numbers of members that share evenly**: the heaviest load is at most {LIMIT} times the mean.\n",
         table(heads, even),
@@ -195,8 +197,8 @@ def _moved(atlas: Allocations) -> list[str]:
     ]
     return [
         "## How many queues move\n",
-        "Of all queues of all groups whose members read every topic, those that have another owner after the event. The"
-        " optimum moves as few as it can.\n",
+        "Of all queues of all groups whose members read every topic, the share that has another owner after the event."
+        " The optimum moves as few as possible.\n",
         table(["strategy", *(EVENTS_IN_WORDS[event] for event in CHANGES)], rows),
         *(picture(f"moved-{event}", f"Queues that move when {EVENTS_IN_WORDS[event]}") for event in CHANGES),
     ]

@@ -112,4 +112,4 @@ def _maps(
                 above[place] = above.get(place, 0) + a
                 below[place] = below.get(place, 0) + b
         maps.append(HeatMap(variant, {place: above[place] / below[place] for place in above if below[place]}))
-    return heat_maps(maps, atlas.members, atlas.queues, _AXES, scale, title)
+    return heat_maps(maps, atlas.members, atlas.queues, _AXES, scale, title, across=3)

@@ -2,19 +2,21 @@
 
 from collections.abc import Mapping, Sequence
 
-from compare.showing.pictures.charts import FAINT, LETTER, Picture, box, colour, drawing, line, number, text, width_of
+from compare.showing.pictures.charts import FAINT, Picture, box, colour, drawing, line, number, text, width_of
 
 Span = tuple[float, float, float]
 """Low end, middle, high end; ascending."""
 
-_ROW, _WIDE, _HEAD, _GAP = 20.0, 210.0, 56.0, 24.0
+_ROW, _WIDE, _HEAD, _GAP = 20.0, 200.0, 56.0, 30.0
+CAPITAL = 7.6
+"""Width of an average letter of a name with many capitals."""
 
 
 def spans(panels: Mapping[str, Mapping[str, Span]], title: str, unit: str = "s") -> Picture:
     """``panels``: a heading to names and their spans; all panels have the names of the first one in its order, and the
     axis of each begins at 0. A name that a panel lacks has no bar there."""
     names = list(next(iter(panels.values())))
-    left = 16 + max(len(name) for name in names) * LETTER
+    left = 16 + max(len(name) for name in names) * CAPITAL
     floor = _HEAD + len(names) * _ROW
     parts = [text(left - 8, _HEAD + at * _ROW + 14, name, anchor="end") for at, name in enumerate(names)]
     for at, (heading, told) in enumerate(panels.items()):
@@ -31,11 +33,12 @@ def spans(panels: Mapping[str, Mapping[str, Span]], title: str, unit: str = "s")
 def _panel(heading: str, told: Sequence[Span | None], left: float, floor: float, unit: str) -> list[str]:
     most = max((each[2] for each in told if each is not None), default=0.0) or 1.0
     parts = [text(left, _HEAD - 10, heading, weight="bold")]
-    for share in (0.0, 0.5, 1.0):
+    # The outer numbers stay within the panel: they would run into those of the next one.
+    for share, anchor in ((0.0, "start"), (0.5, "middle"), (1.0, "end")):
         x = left + share * _WIDE
         parts += [
             line(x, _HEAD, x, floor, FAINT),
-            text(x, floor + 16, f"{number(most * share)} {unit}", anchor="middle"),
+            text(x, floor + 16, f"{number(most * share)} {unit}", anchor=anchor),
         ]
     for at, span in enumerate(told):
         if span is None:

@@ -21,14 +21,13 @@ def hash_ring(members: Sequence[str], queues: Sequence[Queue], virtual_nodes: in
         x, y = _at(point, _RADIUS)
         parts.append(box(x - 5, y - 5, 10, 10, colour(names.index(member)), hint=f"{member}: {point}"))
     words = []
-    before, out = -_FULL, 0.0
+    beside = -_FULL
     for point, queue in sorted((md5_hash(queue_text(queue)), queue) for queue in queues):
         owner = ring.member_after(point)
         fill = colour(names.index(owner))
-        # A number would lie on the one before where two queues stand close: it goes further out.
-        out = out + 16.0 if point - before < _FULL / 60 else 0.0
-        before = point
-        (x1, y1), (x2, y2), (x3, y3) = (_at(point, _RADIUS + more) for more in (8, 24 + out, 34 + out))
+        # A number would lie on the one before where two queues stand close: it goes further round.
+        beside = max(point, beside + _FULL // 50)
+        (x1, y1), (x2, y2), (x3, y3) = _at(point, _RADIUS + 8), _at(beside, _RADIUS + 28), _at(beside, _RADIUS + 40)
         parts.append(line(x1, y1, x2, y2, fill))
         parts.append(text(x3, y3 + 4, str(queue.number), anchor="middle", fill=INK))
         words.append(f"queue {queue.number} at {point}: {owner}")

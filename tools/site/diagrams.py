@@ -1,17 +1,9 @@
-"""Diagrams that pages show: the state machines, from the tables that models run from, and the messages of a run."""
+"""The state machines that pages show, from the tables that models run from."""
 
-from functools import cache
-from pathlib import Path
-
-from compare.running.run_variant import run_variant
-from compare.running.systems import MACHINES, read
-from compare.running.variants import variants_of
+from compare.running.systems import MACHINES
 from compare.showing.states import states
-from protocols.timeline.sequence import sequence
 
-ROOT = Path(__file__).parents[2]
-MACHINES_MARK = "<!-- state machines -->"
-MESSAGES_MARK = "<!-- messages from the start to the first pull -->"
+MARK = "<!-- state machines -->"
 
 
 def pictures() -> dict[str, str]:
@@ -24,13 +16,9 @@ def path(system: str, name: str) -> str:
     return f"pictures/states-{system}-{name.replace(' ', '-')}.svg"
 
 
-def with_diagrams(markdown: str) -> str:
-    """The page with diagrams in the place of their marks."""
-    if MACHINES_MARK in markdown:
-        markdown = markdown.replace(MACHINES_MARK, _machines())
-    if MESSAGES_MARK in markdown:
-        markdown = markdown.replace(MESSAGES_MARK, f"```mermaid\n{_messages()}```")
-    return markdown
+def with_machines(markdown: str) -> str:
+    """The page with every machine in the place of their mark."""
+    return markdown.replace(MARK, _machines()) if MARK in markdown else markdown
 
 
 def _machines() -> str:
@@ -42,10 +30,3 @@ def _machines() -> str:
             picture = f'<a class="shot" href="{source}"><img loading="lazy" src="{source}" alt="{words}"></a>'
             parts.append(f"### {words}\n\n{picture}\n")
     return "\n".join(parts)
-
-
-@cache
-def _messages() -> str:
-    scenario = read(ROOT / "examples" / "scenarios" / "start-to-first-pull.yaml")
-    (variant,) = variants_of(scenario, ("rocketmq:AVG",))
-    return sequence(run_variant(variant, tracing=True).timeline)

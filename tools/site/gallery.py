@@ -9,14 +9,10 @@ from compare.running.systems import read
 ROOT = Path(__file__).parents[2]
 SCENARIOS = ROOT / "examples" / "scenarios"
 MARK = "<!-- a card for each example -->"
-ATLAS_MARK = "<!-- the atlas, where there is one -->"
-ATLAS = "## The atlas\n[The atlas](atlas.md) maps what thousands of simulated runs give.\n"
 
 
 def with_cards(markdown: str, there: Mapping[str, object]) -> str:
     """The page with the cards in the place of their mark. ``there``: the files that the site has."""
-    atlas = ATLAS if (ROOT / "docs" / "atlas.md").is_file() else ""
-    markdown = markdown.replace(ATLAS_MARK, atlas)
     if MARK not in markdown:
         return markdown
     names = [found[1] for path in there if (found := re.fullmatch(r"reports/(.+)\.html", path))]

@@ -27,8 +27,25 @@ ON_SPARK = ("8-a-million-groups",)
 """Notebooks that no browser can run."""
 CHINESE = ("zh/", "notebooks/zh/")
 """Folders whose pages are in Chinese."""
+BOOSTS = {
+    "spec/": 0.3,
+    "decisions/": 0.5,
+    "examples/": 0.1,
+    "notebooks/": 0.8,
+    "start.md": 3.0,
+    "lessons-": 2.0,
+    "side-by-side.md": 2.0,
+}
+"""How much a page counts in a search, by how its path begins: what explains comes before what specifies."""
 SHIM = "assets/iframe-worker.js"
 MERMAID = "assets/mermaid.min.js"
+REACHABLE = """{
+  const parts = document.querySelectorAll(".md-typeset :is(table, code, p, .picture)");
+  addEventListener("load", () => parts.forEach((part) => {
+    if (part.scrollWidth > part.clientWidth && getComputedStyle(part).overflowX === "auto") part.tabIndex = 0;
+  }));
+}"""
+"""What scrolls can be reached by keyboard, so that the arrow keys scroll it."""
 
 _made: dict[str, str] = {}
 """Reports and pictures of this build."""
@@ -77,13 +94,15 @@ def on_files(files: Files, config: MkDocsConfig) -> Files:
 def on_page_markdown(markdown: str, page: Page, config: MkDocsConfig, files: Files) -> str:
     """Let links go where the files are on the site, and put in what is made for this page."""
     uri = page.file.src_uri
+    counts = (boost for begin, boost in BOOSTS.items() if uri.removeprefix("zh/").startswith(begin))
+    page.meta["search"] = {"boost": 0.1 if uri.endswith(".py.md") else next(counts, 1.0)}
     if uri == "examples.md":
         markdown = examples.sections(markdown, _made, playground.is_there())
     markdown = playground.with_way_in(markdown)
     if playground.is_there():
         markdown = four_events.with_links(markdown)
     markdown = home.with_timeline(gallery.with_cards(markdown, _made), _language(page))
-    markdown = steps.with_steps(diagrams.with_diagrams(markdown))
+    markdown = steps.with_steps(diagrams.with_machines(markdown))
     there = {file.src_uri for file in files}
     return relinked(markdown, uri, there)
 
@@ -99,7 +118,10 @@ def _language(page: Page) -> str:
 
 
 def on_post_page(output: str, page: Page, config: MkDocsConfig) -> str:
-    """The script of Mermaid is only on pages that have a diagram."""
+    """What a screen reader and a keyboard need and the theme lacks, and Mermaid's script where there is a diagram."""
+    label = "搜索" if _language(page) == "zh" else "Search"
+    output = output.replace('role="dialog"', f'role="dialog" aria-label="{label}"', 1)
+    output = output.replace("</body>", f"<script>{REACHABLE}</script></body>")
     if 'class="mermaid"' not in output:
         return output
     up = "../" * page.url.count("/")

@@ -35,7 +35,7 @@ function lane(view, variants, place) {
   });
   view.on("view", draw);
   view.on("cursor", point);
-  place.append(el("section", { class: "lane" }, el("h3", {}, title, loads), shown, said));
+  place.append(el("section", { class: "lane" }, el("h2", {}, title, loads), shown, said));
   let before = 0;
   new ResizeObserver(() => {
     if (shown.clientWidth && shown.clientWidth !== before) draw();

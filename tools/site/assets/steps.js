@@ -58,17 +58,20 @@ function picture(nodes, steps, current, width, go) {
   const shown = steps.slice(first, first + SHOWN);
   const room = width / nodes.length;
   const x = (node) => room * (node + 0.5);
-  const height = HEAD + shown.length * TALL + 4;
+  const boxes = phases(shown);
+  // A phase has a line for its name above its first arrow.
+  const top = (at) => HEAD + at * TALL + boxes.filter(([, from]) => from <= at).length * NAME;
+  const height = top(shown.length) + 4;
   const made = svg("svg", { viewBox: `0 0 ${width} ${height}`, width, height, role: "img", "aria-label": "the steps around this one" });
-  phases(shown).forEach(([phase, from, to]) => {
-    const y = HEAD + from * TALL;
-    made.append(svg("rect", { class: "stepphase", x: 1, y, width: width - 2, height: (to - from) * TALL - 3, rx: 5 }), svg("text", { class: "stepphasename", x: 6, y: y + 12 }, phase));
+  boxes.forEach(([phase, from, to]) => {
+    const y = top(from) - NAME;
+    made.append(svg("rect", { class: "stepphase", x: 1, y, width: width - 2, height: (to - from) * TALL + NAME - 3, rx: 5 }), svg("text", { class: "stepphasename", x: 6, y: y + 12 }, phase));
   });
   nodes.forEach((node, at) => made.append(
     svg("path", { class: "steplane", d: `M${x(at)} ${HEAD - 6}V${height}` }),
     svg("text", { class: "stepnode", x: x(at), y: 16, "text-anchor": "middle" }, node),
   ));
-  shown.forEach((step, at) => made.append(row(step, first + at, current, HEAD + at * TALL, width, x, go)));
+  shown.forEach((step, at) => made.append(row(step, first + at, current, top(at), width, x, go)));
   return made;
 }
 
@@ -83,7 +86,7 @@ function phases(shown) {
   return found.filter(([phase]) => phase);
 }
 
-const LETTER = 6.2;
+const [LETTER, NAME] = [6.2, 11];
 
 function row(step, number, current, top, width, x, go) {
   const group = svg("g", { class: number === current ? "stepnow" : number > current ? "steplater" : "stepdone" }, svg("rect", { class: "steprow", x: 1, y: top, width: width - 2, height: TALL - 3, rx: 5 }));

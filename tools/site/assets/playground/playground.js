@@ -60,6 +60,7 @@ function busy(on) {
 function ask(what, ...given) {
   if (!ready) {
     waiting = [what, ...given];
+    state("the engine starts; this runs next");
     return;
   }
   waiting = null;
@@ -155,7 +156,7 @@ if (location.protocol === "file:") {
     worker.terminate();
     number += 1;
     busy(false);
-    state("stopped; the engine starts anew");
+    state("stopped; the engine starts again");
     engine();
   });
   window.addEventListener("hashchange", fromAddress);
