@@ -1,7 +1,7 @@
 """All fairness figures of many groups from Parquet, on Spark.
 
 Peers: DuckDB and polars, each as a good user of it would write it, and just reading; in the same run, warm.
-Budgets: 1 times DuckDB's CPU from files in any order, 2 for writing a snapshot, 3 from DataFrames.
+Budgets: 1 times DuckDB's CPU from files in any order, 2 for writing a snapshot, 1.2 from DataFrames.
 
 `python -m benchmarks.fairness [--rows 10m] [--shape usual] [--rounds 2] [--heap 1g] [--only LINE]...`. CPU seconds
 count JVM and Python workers; a first round warms everything up and is not counted. Memory is measured in a round of its
