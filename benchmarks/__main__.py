@@ -7,7 +7,6 @@ NAMES = (
     "waiting",
     "assignors",
     "allocations",
-    "load_aware",
     "fairness",
     "history",
     "sweep",
@@ -15,7 +14,6 @@ NAMES = (
     "groups",
     "scenarios",
     "serving",
-    "turns",
     "rocketmq_server",
     "peers",
 )

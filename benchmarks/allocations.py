@@ -5,7 +5,7 @@ Peers: every client computing for itself, as RocketMQ does (measured on a sample
 semi-matching and networkx's flow. Budgets: the group-wide form at least 20 times the clients' own; 0.2 s for the
 fairest loads, 4 s with fewest moves.
 
-python -m benchmarks.allocations [strategies] [optima]
+python -m benchmarks.allocations [strategies] [optima] [load]
 """
 
 import gc
@@ -18,6 +18,7 @@ from typing import TypeVar
 from tabulate import tabulate
 
 from benchmarks import run_parts
+from benchmarks.load_aware import by_load
 from compare.optima import fairest_loads, least_moves, optimum, verify
 from protocols import Allocation, Group, Queue, sort_queues
 from protocols.java import sorted_as_java
@@ -217,4 +218,4 @@ def optima() -> None:
 
 
 if __name__ == "__main__":
-    run_parts({"strategies": strategies, "optima": optima})
+    run_parts({"strategies": strategies, "optima": optima, "load": by_load})

@@ -4,7 +4,7 @@ Peer: HiGHS, a solver of mixed-integer programs, on the same problems: least mov
 it can do, with a limit of 30 s. Its own bound is beside ours. Budget: where it proves the least number of moves, ours
 is within two of it (and no bound of ours is above it); 20 s for 1,000 queues.
 
-python -m benchmarks.load_aware
+Part of `benchmarks.allocations`.
 """
 
 import random
@@ -51,7 +51,7 @@ def by_highs(given: Problem) -> tuple[float | None, float]:
     return (info.objective_function_value if found else None), info.mip_dual_bound
 
 
-def main() -> None:
+def by_load() -> None:
     """Print the table, and fail where a budget is missed."""
     rows = []
     for size in (*SIZES, LARGE):
@@ -84,6 +84,3 @@ def main() -> None:
     head = ["queues", "members", "takers", "drains", "moves", "at least", "s", "HiGHS", "its bound", "its s"]
     print(tabulate(rows, headers=head, floatfmt=".2f"))
 
-
-if __name__ == "__main__":
-    main()

@@ -5,7 +5,7 @@ Peer: the load itself, a Python process beside it, so that only the broker's pro
 to the first answer, 4,000 heartbeats a second of processor time, 60% of a core and 300 MB for 1,000 idle members,
 50,000 records of 100 bytes a second on one core, 20,000 in a share group.
 
-python -m benchmarks.serving [members] [records]
+python -m benchmarks.serving [members] [records] [turns]
 """
 
 import asyncio
@@ -302,4 +302,4 @@ def records() -> None:
 
 
 if __name__ == "__main__":
-    run_parts({"members": members_of_a_group, "records": records})
+    run_parts({"members": members_of_a_group, "records": records, "turns": turns})

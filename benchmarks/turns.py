@@ -4,7 +4,7 @@ in CPU milliseconds, without the garbage collector (`equipoise serve` freezes wh
 Peer: none. Budget: 50 ms, at 20,000 topics (10,000 where a request names partitions, because a frame holds 21,000 items
 at most) and at 5,000 members of a group.
 
-python -m benchmarks.turns [topics] [members]
+Part of `benchmarks.serving`.
 """
 
 import asyncio
@@ -19,7 +19,6 @@ from typing import Any
 from kio.serial import entity_reader
 from tabulate import tabulate
 
-from benchmarks import run_parts
 from kafka_coordinator.wire.entities import make, part, response
 from kafka_coordinator.wire.schemas import request_schema
 from kafka_coordinator.wire.served import ServedCluster
@@ -152,13 +151,6 @@ async def _members(turns: Turns) -> list[list[str]]:
     return rows
 
 
-def topics() -> None:
-    show(asyncio.run(_topics(Turns())))
-
-
-def members() -> None:
-    show(asyncio.run(_members(Turns())))
-
-
-if __name__ == "__main__":
-    run_parts({"topics": topics, "members": members})
+def turns() -> None:
+    for rows in (_topics, _members):
+        show(asyncio.run(rows(Turns())))

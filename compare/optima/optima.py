@@ -12,8 +12,10 @@ from compare.figures.definitions import jain_of
 from compare.optima.certificate import Bound, Certificate, CertifiedBlock, Optimum, changes
 from compare.optima.moves import hand_out, hand_out_anyhow, owners_today
 from compare.optima.semi_matching import Fairest, Problem, blocks_of, fairest
-from compare.optima.weighted import Sharing, Units, good_allocation, heaviest_first, in_units, lower_bound
+from compare.optima.weighted import Units, equal_members, good_allocation, in_units, lower_bound
 from protocols import Allocation, Group, Queue
+from protocols.load_aware.drafts import Draft
+from protocols.load_aware.problem import NOBODY
 
 
 def fairest_loads(group: Group) -> tuple[int, ...]:
@@ -63,7 +65,7 @@ def optimum(
         if all(units.of.values()):
             certificate = _certificate(group, problem, answer, prices)
     else:
-        owned = good_allocation(loaded, problem, answer.levels, units.of, owners)
+        owned = good_allocation(group, loaded, problem, answer.levels, units.of, owners)
     weightless = [queue for queues in subscribed.values() for queue in queues if not units.of[queue]]
     if weightless:
         _add_weightless(group, owned, weightless, units, owners)
@@ -74,22 +76,22 @@ def optimum(
 def _add_weightless(
     group: Group,
     owned: dict[int, list[Queue]],
-    queues: Sequence[Queue],
+    weightless: Sequence[Queue],
     units: Units,
     owners: Mapping[Queue, tuple[int, ...]],
 ) -> None:
-    """Queues without weight stay where they are; those without owner go to whoever has least."""
-    subscribers = group.subscribers()
-    takers = {topic: frozenset(subscribers[topic]) for topic in {queue.topic: None for queue in queues}}
-    sharing = Sharing(range(len(group.members)), units.of, takers)
-    for member, given in owned.items():
-        for queue in given:
-            sharing.give(queue, member)
-    for queue in queues:
+    """Queues without weight stay where they are; those without owner go to whoever has fewest queues."""
+    everything = [*weightless, *(queue for queues in owned.values() for queue in queues)]
+    place = {queue: number for number, queue in enumerate(everything)}
+    draft = Draft(equal_members(group, everything, units.of), [NOBODY] * len(everything))
+    for member, queues in owned.items():
+        for queue in queues:
+            draft.give(place[queue], member)
+    for queue in weightless:
         if queue in owners:
-            sharing.give(queue, owners[queue][0])
-    heaviest_first(sharing, [queue for queue in queues if queue not in owners])
-    owned |= sharing.owned
+            draft.give(place[queue], owners[queue][0])
+    draft.place(number for number, member in enumerate(draft.at) if member == NOBODY)
+    owned |= {member: [everything[number] for number in sorted(numbers)] for member, numbers in enumerate(draft.queues)}
 
 
 def _certificate(group: Group, problem: Problem, answer: Fairest, prices: Mapping[int, int]) -> Certificate:

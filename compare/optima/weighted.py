@@ -6,21 +6,25 @@ can be. Several starts compete. Three are fresh: to whichever subscriber has lea
 fairest loads with weights that could be split; topics with the fewest subscribers first. In the last, members keep of
 today's queues what fits under their share of such loads; it is taken unless a fresh one lowers the maximum noticeably
 (`WORTH_MOVING`).
+
+Moves and swaps are those of `protocols.load_aware.drafts`. Only the aims differ: here loads are evened out as far as
+moves and swaps can, and moves come second; `load_aware` spares every move that brings less than its hysteresis.
 """
 
-from bisect import insort
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
-from heapq import heapify, heapreplace
 from itertools import accumulate
 from math import gcd, isfinite, lcm
 from numbers import Integral
 
 from compare.optima.certificate import Bound
 from compare.optima.moves import deal
-from compare.optima.semi_matching import Bundle, Level, Problem, blocks_of
+from compare.optima.semi_matching import Level, Problem, blocks_of
 from protocols import Group, GroupError, Queue
+from protocols.load_aware.drafts import Draft, fresh
+from protocols.load_aware.problem import NOBODY
+from protocols.load_aware.problem import Problem as Needs
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,95 +109,12 @@ def _forced(heaviest: Sequence[int], members: int) -> list[int]:
     return values
 
 
-PAIRS = 2_000_000
-"""How many swaps are looked at in all: some seconds' work. Only groups of thousands of queues need as many."""
-
-
-class Sharing:
-    """Who has which queues of a block, and how much that makes.
-
-    ``weight``: queue to units, ``takers``: topic to those of the ``members`` who may take its queues.
-    """
-
-    def __init__(
-        self, members: Iterable[int], weight: Mapping[Queue, int], takers: Mapping[str, frozenset[int]]
-    ) -> None:
-        self.weight = weight
-        self.takers = takers
-        self.load = dict.fromkeys(members, 0)
-        self.owned: dict[int, list[Queue]] = {member: [] for member in members}
-
-    def give(self, queue: Queue, member: int) -> None:
-        """Hand a queue to a member."""
-        self.owned[member].append(queue)
-        self.load[member] += self.weight[queue]
-
-    def take(self, queue: Queue, member: int) -> None:
-        """Take a queue from a member."""
-        self.owned[member].remove(queue)
-        self.load[member] -= self.weight[queue]
-
-    def standing(self, member: int) -> tuple[int, int, int]:
-        """Load, number of queues and member: who has less comes first."""
-        return self.load[member], len(self.owned[member]), member
-
-    def highest(self) -> int:
-        """The largest load."""
-        return max(self.load.values())
-
-
-def improve(sharing: Sharing, pairs: int = PAIRS) -> None:
-    """Move and swap queues of the most loaded member as long as that leaves both sides below its load.
-
-    A member that cannot be helped is set aside and the next one tried, until ``pairs`` swaps were looked at or only
-    members at their equal share are left.
-    """
-    ranked = sorted((load, member) for member, load in sharing.load.items())
-    share = -(-sum(sharing.load.values()) // len(ranked))
-    while len(ranked) > 1 and pairs > 0 and ranked[-1][0] > share:
-        heavy = ranked.pop()[1]
-        for place, (_, light) in enumerate(ranked):
-            exchange = _best_exchange(sharing, heavy, light)
-            pairs -= len(sharing.owned[heavy]) * (len(sharing.owned[light]) + 1)
-            if exchange:
-                given, returned = exchange
-                del ranked[place]
-                sharing.take(given, heavy)
-                sharing.give(given, light)
-                if returned:
-                    sharing.take(returned, light)
-                    sharing.give(returned, heavy)
-                insort(ranked, (sharing.load[light], light))
-                insort(ranked, (sharing.load[heavy], heavy))
-                break
-            if pairs <= 0:
-                break
-
-
-def _best_exchange(sharing: Sharing, heavy: int, light: int) -> tuple[Queue, Queue | None] | None:
-    """The queue to hand over, and the one to get back, if any, that bring the two nearest to each other."""
-    distance = sharing.load[heavy] - sharing.load[light]
-    weight, takers = sharing.weight, sharing.takers
-    back = [(queue, weight[queue]) for queue in sharing.owned[light] if heavy in takers[queue.topic]]
-    best = distance
-    found: tuple[Queue, Queue | None] | None = None
-    for queue in sharing.owned[heavy]:
-        if light not in takers[queue.topic]:
-            continue
-        moved = weight[queue]
-        if abs(distance - 2 * moved) < best:
-            best, found = abs(distance - 2 * moved), (queue, None)
-        for other, returned in back:
-            if abs(distance - 2 * (moved - returned)) < best:
-                best, found = abs(distance - 2 * (moved - returned)), (queue, other)
-    return found
-
-
 WORTH_MOVING = 100
 """One part in so many of the maximum: lags and rates are not known better, so no queue moves for less."""
 
 
 def good_allocation(
+    group: Group,
     topics: Mapping[str, Sequence[Queue]],
     problem: Problem,
     levels: Sequence[Level],
@@ -205,87 +126,84 @@ def good_allocation(
     ``problem`` and ``levels`` are those of weights that can be split unit by unit; ``owners``: queue to the positions
     of those who own it today and subscribe to its topic.
     """
-    share = {
+    queues = [queue for each in topics.values() for queue in each]
+    needs = equal_members(group, queues, weight)
+    within_blocks = {
+        topic: tuple(sorted(member for each in classes for member in problem.classes[each]))
+        for block in blocks_of(problem.bundles, levels)
+        for bundle, classes in block
+        for topic in bundle.topics
+    }
+    rarest = Draft(needs, [NOBODY] * len(queues))
+    rarest.place(sorted(needs.heaviest_first, key=lambda number: len(needs.takers[number])))
+    by_block = fresh(replace(needs, takers=[within_blocks[queue.topic] for queue in queues]))
+    starts = [fresh(needs), Draft(needs, by_block.at), rarest]
+    if owners:
+        kept = _kept(needs, [owners.get(queue, ()) for queue in queues], _shares(problem, levels))
+        starts.append(kept)
+    for start in starts:
+        start.even()
+    best = min(starts, key=_highest)
+    if owners and (_highest(kept) - _highest(best)) * WORTH_MOVING <= _highest(best):
+        best = kept
+    return _with_owners_kept(best, queues, owners)
+
+
+def equal_members(group: Group, queues: Sequence[Queue], weight: Mapping[Queue, int]) -> Needs:
+    """These queues, owned by nobody, before members of whom each could take all of them."""
+    subscribers = {topic: tuple(members) for topic, members in group.subscribers().items()}
+    needs = [weight[queue] for queue in queues]
+    return Needs(
+        need=needs,
+        takers=[subscribers[queue.topic] for queue in queues],
+        capacity=[max(1, sum(needs))] * len(group.members),
+        owner=[NOBODY] * len(queues),
+        cost=[1] * len(queues),
+    )
+
+
+def _shares(problem: Problem, levels: Sequence[Level]) -> dict[int, int]:
+    """Member to the most that it has where weights can be split."""
+    return {
         member: level.level + 1
         for level in levels
         for each in sorted(level.classes)
         for member in problem.classes[each]
     }
-    everybody = _takers(problem, ((bundle, bundle.classes) for bundle in problem.bundles))
-    by_block = _takers(problem, (each for block in blocks_of(problem.bundles, levels) for each in block))
-    queues = sorted((queue for topic in everybody for queue in topics[topic]), key=lambda queue: -weight[queue])
-    rarest = sorted(queues, key=lambda queue: len(everybody[queue.topic]))
-    starts = []
-    for order, takers in ((queues, everybody), (queues, by_block), (rarest, everybody)):
-        fresh = Sharing(share, weight, takers)
-        heaviest_first(fresh, order)
-        fresh.takers = everybody
-        starts.append(fresh)
-    if owners:
-        kept = Sharing(share, weight, everybody)
-        heaviest_first(kept, _released(kept, queues, owners, share))
-        starts.append(kept)
-    for start in starts:
-        improve(start)
-    best = min(starts, key=Sharing.highest)
-    if owners and (kept.highest() - best.highest()) * WORTH_MOVING <= best.highest():
-        best = kept
-    return _with_owners_kept(best, owners)
 
 
-def _takers(problem: Problem, bundles: Iterable[tuple[Bundle, frozenset[int]]]) -> dict[str, frozenset[int]]:
-    """Topic to the members of the classes named beside its bundle; one object for topics with the same."""
-    found: dict[frozenset[int], frozenset[int]] = {}
-    takers: dict[str, frozenset[int]] = {}
-    for bundle, classes in bundles:
-        if classes not in found:
-            found[classes] = frozenset(member for each in classes for member in problem.classes[each])
-        takers |= dict.fromkeys(bundle.topics, found[classes])
-    return takers
-
-
-def heaviest_first(sharing: Sharing, queues: Iterable[Queue]) -> None:
-    """Give each queue, in this order, to the taker who has least (and fewest queues, if several have)."""
-    heaps: dict[frozenset[int], list[tuple[int, int, int]]] = {}
-    for queue in queues:
-        takers = sharing.takers[queue.topic]
-        heap = heaps.get(takers)
-        if heap is None:
-            heap = heaps[takers] = [sharing.standing(member) for member in takers]
-            heapify(heap)
-        # Entries are as old as the last look at them; loads only grow.
-        while heap[0] != (now := sharing.standing(heap[0][2])):
-            heapreplace(heap, now)
-        sharing.give(queue, heap[0][2])
-
-
-def _released(
-    sharing: Sharing, queues: Sequence[Queue], owners: Mapping[Queue, tuple[int, ...]], share: Mapping[int, int]
-) -> list[Queue]:
-    """Let members keep what fits under the share, heaviest first, and at least one queue; the others, in this order."""
+def _kept(needs: Needs, owners: Sequence[tuple[int, ...]], share: Mapping[int, int]) -> Draft:
+    """Members keep what fits under their share, heaviest first, and at least one queue; the rest goes where it is
+    least felt."""
+    draft = Draft(needs, [NOBODY] * len(owners))
     rest = []
-    for queue in queues:
-        for owner in owners.get(queue, ()):
-            if owner in sharing.takers[queue.topic] and (
-                sharing.load[owner] + sharing.weight[queue] <= share[owner] or not sharing.owned[owner]
-            ):
-                sharing.give(queue, owner)
+    for number in needs.heaviest_first:
+        for owner in owners[number]:
+            if draft.load[owner] + needs.need[number] <= share[owner] or not draft.queues[owner]:
+                draft.give(number, owner)
                 break
         else:
-            rest.append(queue)
-    return rest
+            rest.append(number)
+    draft.place(rest)
+    return draft
 
 
-def _with_owners_kept(sharing: Sharing, owners: Mapping[Queue, tuple[int, ...]]) -> dict[int, list[Queue]]:
+def _highest(draft: Draft) -> int:
+    return max(draft.load)
+
+
+def _with_owners_kept(
+    draft: Draft, queues: Sequence[Queue], owners: Mapping[Queue, tuple[int, ...]]
+) -> dict[int, list[Queue]]:
     """The same loads; among queues of one weight and the same takers, members get those that they own today."""
-    alike: dict[tuple[frozenset[int], int], dict[int, list[Queue]]] = {}
-    for member, queues in sharing.owned.items():
-        for queue in queues:
-            shares = alike.setdefault((sharing.takers[queue.topic], sharing.weight[queue]), {})
-            shares.setdefault(member, []).append(queue)
-    owned: dict[int, list[Queue]] = {member: [] for member in sharing.owned}
+    alike: dict[tuple[int, int], dict[int, list[Queue]]] = {}
+    for member, numbers in enumerate(draft.queues):
+        for number in sorted(numbers):
+            shares = alike.setdefault((draft.problem.kind_of[number], draft.problem.need[number]), {})
+            shares.setdefault(member, []).append(queues[number])
+    owned: dict[int, list[Queue]] = {member: [] for member in range(len(draft.queues))}
     for shares in alike.values():
-        quotas = {member: len(queues) for member, queues in shares.items()}
-        for member, queues in deal((queue for share in shares.values() for queue in share), quotas, owners).items():
-            owned[member] += queues
+        quotas = {member: len(given) for member, given in shares.items()}
+        for member, given in deal((queue for share in shares.values() for queue in share), quotas, owners).items():
+            owned[member] += given
     return owned

@@ -4,9 +4,11 @@ A draft is an assignment under change. Everything is done to its busiest member:
 swapped for a smaller one, so that both end below where the busiest stood. Cheap exchanges come first where cost counts.
 """
 
+from bisect import bisect_left, insort
 from collections.abc import Iterable, Iterator, Sequence
 from fractions import Fraction
-from heapq import heapify, heappop, heappush, nsmallest
+from heapq import heapify, heappop, heappush
+from itertools import islice
 from typing import NamedTuple
 
 from protocols.load_aware.problem import NOBODY, Problem
@@ -42,15 +44,15 @@ class Draft:
         self.cost = problem.cost_of(at)
         self.left = PAIRS
         self.fills = fills
+        # Least busy first.
+        self.ranked = sorted(map(self.standing, range(len(self.load))))
+
+    def standing(self, member: int) -> tuple[float, int, int]:
+        """Who is less busy, or as busy with fewer queues, comes first."""
+        return self.busy(member), len(self.queues[member]), member
 
     def busy(self, member: int, more: int = 0) -> float:
         return (self.load[member] + more) / self.problem.capacity[member]
-
-    def busiest(self, but: Iterable[int] = ()) -> int | None:
-        """The member with the largest utilisation, of those that are not set aside."""
-        aside = set(but)
-        rest = [member for member in range(len(self.load)) if member not in aside]
-        return max(rest, key=lambda member: (self.busy(member), -member), default=None)
 
     def give(self, queue: int, member: int) -> None:
         """The queue goes to the member, from whoever has it."""
@@ -59,18 +61,29 @@ class Draft:
             0 if before == NOBODY else self.problem.moving(queue, before)
         )
         if before != NOBODY:
+            self._leave_rank(before)
             self.load[before] -= need
             self.queues[before].remove(queue)
+            insort(self.ranked, self.standing(before))
+        self._leave_rank(member)
         self.at[queue] = member
         self.load[member] += need
         self.queues[member].add(queue)
+        insort(self.ranked, self.standing(member))
+
+    def _leave_rank(self, member: int) -> None:
+        del self.ranked[bisect_left(self.ranked, self.standing(member))]
 
     def place(self, queues: Iterable[int]) -> None:
         """Each queue, in this order, goes to the taker whom it makes least busy."""
         heaps: dict[tuple[int, ...], list[tuple[float, int]]] = {}
+        equal = len(set(self.problem.capacity)) == 1
         for queue in queues:
             takers, need = tuple(self.problem.takers[queue]), self.problem.need[queue]
-            if need:
+            if need and equal:
+                among = self.problem.takers_of[queue]
+                found = next(member for _, _, member in self.ranked if member in among)
+            elif need:
                 # Members of unequal capacity: who is least busy now is not always who will be.
                 found = min(takers, key=lambda member: (self.busy(member, need), len(self.queues[member]), member))
             else:
@@ -102,8 +115,9 @@ class Draft:
                 break
             kind = problem.kind_of[queue]
             if kind not in least_busy:
-                others = [member for member in problem.kinds[kind] if member != heavy]
-                least_busy[kind] = nsmallest(LIGHTS, others, key=lambda member: (self.busy(member), member))
+                takers = problem.takers_of[queue]
+                others = (member for _, _, member in self.ranked if member in takers and member != heavy)
+                least_busy[kind] = list(islice(others, LIGHTS))
             lights = least_busy[kind]
             owner = problem.owner[queue]
             if owner not in (heavy, NOBODY) and owner not in lights:
@@ -152,11 +166,22 @@ class Draft:
 
     def lower(self, budget: int | None = None) -> None:
         """Help the busiest member as long as an exchange makes it less busy; ``budget``: the most that all may cost."""
-        while self.left > 0 and (heavy := self.busiest()) is not None:
-            change = self.best_exchange(heavy, budget, None)
+        while self.left > 0 and self.ranked:
+            change = self.best_exchange(self.ranked[-1][-1], budget, None)
             if change is None:
                 return
             self.exchange(change)
+
+    def even(self) -> None:
+        """As `lower`; members whom nothing helps are set aside, and the next busiest is helped."""
+        mean = sum(self.load) / sum(self.problem.capacity)
+        aside = 0
+        while self.left > 0 and aside < len(self.ranked) - 1 and self.ranked[-1 - aside][0] > mean:
+            change = self.best_exchange(self.ranked[-1 - aside][-1], None, None)
+            if change is None:
+                aside += 1
+            else:
+                self.exchange(change)
 
     def fit(self, level: Fraction) -> bool:
         """Bring every member to this utilisation or below by cheap exchanges; whether that succeeded."""

@@ -111,12 +111,12 @@ def ours(seen: Seen) -> list[int]:
     return _members(found.allocation.group, found.allocation)
 
 
-def clairvoyant(load: Load, *, free: bool) -> Contender:
-    """One who knows the rates and capacities of the next `AHEAD_S` seconds. ``free``: moves cost it nothing, so that it
-    evens out everything; else it is our strategy with that knowledge."""
+def clairvoyant(load: Load, *, free: bool, ahead_s: int = AHEAD_S) -> Contender:
+    """One who knows the rates and capacities of the next ``ahead_s`` seconds; 1: of the present alone. ``free``: moves
+    cost it nothing, so that it evens out everything; else it is our strategy with that knowledge."""
 
     def ask(seen: Seen) -> list[int]:
-        ahead = slice(seen.second, seen.second + AHEAD_S)
+        ahead = slice(seen.second, seen.second + ahead_s)
         rate = tuple(sum(each) / len(load.rates[ahead]) for each in zip(*load.rates[ahead], strict=True))
         capacity = {member: min(each[member] for each in load.capacity[ahead]) for member in seen.capacity}
         owner = (-1,) * len(rate) if free else seen.owner
@@ -127,6 +127,7 @@ def clairvoyant(load: Load, *, free: bool) -> Contender:
 
 
 FREE, FEWEST, OURS = "clairvoyant, moves are free", "clairvoyant, load-aware", "load-aware"
+PRESENT = "load-aware, knows the present"
 
 Found = TypeVar("Found")
 
@@ -141,6 +142,7 @@ def contenders(load: Load) -> dict[str, Contender]:
     return {
         FREE: clairvoyant(load, free=True),
         FEWEST: clairvoyant(load, free=False),
+        PRESENT: clairvoyant(load, free=False, ahead_s=1),
         OURS: ours,
         "kafka: sticky": of_kafka("sticky"),
         "kafka: uniform": of_kafka("uniform"),
