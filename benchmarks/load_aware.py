@@ -83,4 +83,3 @@ def by_load() -> None:
             assert size != LARGE or ours_s <= LARGE_S, ours_s
     head = ["queues", "members", "takers", "drains", "moves", "at least", "s", "HiGHS", "its bound", "its s"]
     print(tabulate(rows, headers=head, floatfmt=".2f"))
-

@@ -29,6 +29,7 @@ from confluent_kafka.admin import AdminClient, AlterConfigOpType, ConfigEntry, C
 from tabulate import tabulate
 
 from benchmarks import run_parts
+from benchmarks.turns import turns
 from kafka_coordinator.wire.served import ServedCluster
 from kafka_coordinator.wire.state import BrokerAddress
 from protocols.engine.sockets import Sockets

@@ -41,7 +41,7 @@ SHOWN = [
     ("zookeeper-join", "kafka-zookeeper:range", {SINGLE_OWNER: 26}, Bounds(1, 1)),
     ("rocketmq-join", "rocketmq:AVG", {SINGLE_OWNER: 14}, Bounds()),
     ("rocketmq-join", "orderly", {SINGLE_OWNER: None}, Bounds(2, 0)),
-    ("rocketmq-mixed", "rocketmq:AVG", {EVERY_QUEUE: 11}, Bounds(1, 0)),
+    ("rocketmq-mixed", "rocketmq:AVG", {EVERY_QUEUE: 6}, Bounds(1, 0)),
     ("upgrade", "kafka:range", FAIR, Bounds(1, 0)),
     ("upgrade", "kafka:cooperative-sticky", FAIR, Bounds(1, 0)),
     ("upgrade", "kafka:range+static", {FAIR_SHARE: 15, EVERY_QUEUE: 30, SETTLES: None}, Bounds(1, 0)),
