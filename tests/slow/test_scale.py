@@ -22,7 +22,7 @@ from tests.slow.scale_members import (
     HEARTBEAT,
     ClassicMember,
     ConsumerMember,
-    Kind,
+    Member,
     Run,
     Story,
     Tally,
@@ -68,7 +68,7 @@ def limit_offsets_topic(kafka: real_kafka.RealKafka, bytes: int) -> None:
     time.sleep(2)  # until the broker has it from the controller
 
 
-def ran(kafka: real_kafka.RealKafka, kind: Kind, members: int) -> dict[str, Story]:
+def ran(kafka: real_kafka.RealKafka, kind: type[Member], members: int) -> dict[str, Story]:
     topic = made_topic(kafka, f"{kind.__name__}-{members}", 2 * members)
 
     async def run() -> dict[str, Story]:
@@ -85,7 +85,7 @@ def ran(kafka: real_kafka.RealKafka, kind: Kind, members: int) -> dict[str, Stor
     ("kind", "key", "interval_s"), [(ConsumerMember, CONSUMER_HEARTBEAT, 5), (ClassicMember, HEARTBEAT, 3)]
 )
 def test_a_group_at_rest_sends_a_heartbeat_per_member_and_interval(
-    kafka: real_kafka.RealKafka, kind: Kind, key: int, interval_s: int
+    kafka: real_kafka.RealKafka, kind: type[Member], key: int, interval_s: int
 ) -> None:
     stories = ran(kafka, kind, _MEMBERS)
     assert stories["rest"].requests[key] == pytest.approx(_MEMBERS * 15 / interval_s, rel=0.15)
@@ -96,7 +96,7 @@ def test_a_group_at_rest_sends_a_heartbeat_per_member_and_interval(
         assert stories["start"].largest == group_sizes.joined_bytes(alike, _MEMBERS)
 
 
-async def _owning(address: str, kind: Kind, group: str, topic: str) -> int:
+async def _owning(address: str, kind: type[Member], group: str, topic: str) -> int:
     """How many members own something 25 s after they have joined."""
     run = Run(address, kind, _MEMBERS, group, topic)
     try:
@@ -109,7 +109,7 @@ async def _owning(address: str, kind: Kind, group: str, topic: str) -> int:
 
 @pytest.mark.parametrize("kind", [ConsumerMember, ClassicMember])
 def test_a_group_breaks_where_its_batch_is_larger_than_the_offsets_topic_takes(
-    kafka: real_kafka.RealKafka, kind: Kind
+    kafka: real_kafka.RealKafka, kind: type[Member]
 ) -> None:
     """One byte below what a classic group's record needs nobody owns anything; so does a group of the consumer protocol
     whose targets do not fit, of which only the first member has one."""
