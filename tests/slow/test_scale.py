@@ -11,7 +11,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 import pytest
-from confluent_kafka import admin
+from confluent_kafka import KafkaException, TopicPartition, admin
 from tabulate import tabulate
 
 from kafka_coordinator import group_sizes
@@ -55,7 +55,19 @@ def kafka(tmp_path_factory: pytest.TempPathFactory) -> Iterator[real_kafka.RealK
 def made_topic(kafka: real_kafka.RealKafka, name: str, partitions: int) -> str:
     client = admin.AdminClient({"bootstrap.servers": kafka.plaintext})
     client.create_topics([admin.NewTopic(name, partitions, 1)])[name].result(60)
-    return name
+    # A coordinator hears of a topic after the broker has made all its logs, which takes a while with thousands.
+    ends = {TopicPartition(name, number): admin.OffsetSpec.latest() for number in range(partitions)}
+    deadline = time.monotonic() + 120
+    while True:
+        try:
+            for found in client.list_offsets(ends, request_timeout=60).values():
+                found.result(60)
+        except KafkaException:
+            assert time.monotonic() < deadline, "the broker does not make the topic"
+            time.sleep(1)
+        else:
+            time.sleep(2)
+            return name
 
 
 def limit_offsets_topic(kafka: real_kafka.RealKafka, bytes: int) -> None:
