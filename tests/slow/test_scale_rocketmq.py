@@ -127,7 +127,7 @@ def test_a_group_asks_for_its_members_as_often_as_the_model_says(rocketmq: real_
     assert rest.bytes / scale_clients.RocketMember.rest_s == pytest.approx(lists["rest"].bytes, rel=0.15)
     assert lists_of(stories["join"]).bytes == pytest.approx(lists["join"].bytes, rel=0.15)
     for story in _STORIES:
-        assert stories[story].settle_s == pytest.approx(settled[story], rel=0.3), story
+        assert stories[story].settle_s == pytest.approx(settled[story], abs=1.5), story
     assert stories["start"].largest == pytest.approx(client_list_bytes(_MEMBERS), rel=0.02)
 
 
