@@ -125,6 +125,12 @@ def _query(group: str, queue: Queue, numbers: int) -> int:
     return _frame(message, _of_queue(group, queue))
 
 
+@lru_cache(maxsize=65_536)
+def _notice(group: str, numbers: int) -> int:
+    message = membership.NotifyConsumerIdsChanged(10 ** (numbers - 1), group)
+    return _frame(message, {"consumerGroup": group}, oneway=True)
+
+
 def _digits(number: int) -> int:
     return len(str(number))
 
@@ -138,7 +144,7 @@ _SIZES: Mapping[type[Message], Callable[[Any], int]] = {
     membership.UnregisterClient: lambda told: _frame(told, {"clientID": told.client_id, "consumerGroup": told.group}),
     membership.GetConsumerListByGroup: lambda told: _frame(told, {"consumerGroup": told.group}),
     membership.ConsumerList: lambda told: _answer(told, {}, {"consumerIdList": told.client_ids}),
-    membership.NotifyConsumerIdsChanged: lambda told: _frame(told, {"consumerGroup": told.group}, oneway=True),
+    membership.NotifyConsumerIdsChanged: lambda told: _notice(told.group, _digits(told.correlation)),
     offsets.OffsetAnswer: lambda told: _answer(told, {"offset": str(told.offset)}),
     nameserver.GetRouteInfo: lambda told: _frame(told, {"topic": told.topic}),
     nameserver.RouteInfoAnswer: _route,

@@ -7,17 +7,24 @@ from compare.sweeping.reading import read_text
 from compare.sweeping.scale import FIGURES, scale_row
 from kafka_coordinator.group_sizes import target_batch_bytes
 from tools.pages import DOCS
-from tools.scale import ROWS
+from tools.scale import AS_A_PARABOLA, ROWS, grows, minutes_of, parabola, rows_of
 
 
 @pytest.mark.parametrize("row", [row for row in ROWS if row["members"] == 10], ids=lambda row: str(row["variant"]))
 def test_the_smallest_rows_are_what_a_run_gives(row: dict[str, float | None]) -> None:
-    minutes = 8 if str(row["variant"]).startswith("rocketmq") else 2
+    minutes = minutes_of(str(row["variant"]))
     sweep = read_text(f"name: s\nkind: scale\nmembers: 10\nsystems: [{row['variant']}]\nfor: {minutes}min\n").sweep
     ran = scale_row(sweep, sweep.cell(0), sweep.systems[0])
     for name in FIGURES:
         found = ran[name]
         assert row[name] == (None if found is None else pytest.approx(found, rel=1e-3, abs=1e-3)), name
+
+
+@pytest.mark.parametrize("variant", grows())
+def test_smaller_groups_say_what_the_largest_computed_one_costs(variant: str) -> None:
+    *smaller, largest = rows_of(variant)
+    for column in AS_A_PARABOLA:
+        assert parabola(smaller, column, largest["members"]) == pytest.approx(largest[column], rel=0.01), column
 
 
 @pytest.mark.parametrize("page", ["scale.md", "zh/scale.md"])

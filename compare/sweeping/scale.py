@@ -1,9 +1,9 @@
 """One row of a sweep of `scale`: what a group of so many members costs its servers, and how soon it comes to rest.
 
 One run has all four stories, one after the other, each with the same time: every member starts at once; one more
-joins; a tenth of the members (at least one) leave and start again `AWAY_MS` later, as a deploy does it; the server that
-has carried most bytes is killed, which in Kafka is the group's coordinator. Members read one topic, which has `QUEUES`
-for each of the members at the start, on `BROKERS` brokers.
+joins; a tenth of the members (at least one) leave and start again `AWAY_MS` later, as a deploy does it; the broker that
+carries most bytes at rest is killed, which in Kafka is the group's coordinator. Members read one topic, which has
+`QUEUES` for each of the members at the start, on `BROKERS` brokers.
 
 A run keeps no timeline here: of ten thousand members that would be more than the run itself. What ownership does is
 told by the members (`protocols.facts.Owns`), of share groups by the coordinator (`protocols.facts.Granted`). The model
@@ -87,7 +87,7 @@ def scale_row(sweep: Sweep, cell: Cell, part: SystemPart, within: Time = 0.0) ->
             since = begins(number, length)
             observer.at = None
             if story == "failover":
-                run.cluster.apply(BrokerEvent(at=since, broker=_busiest(traffic, since), does="kill"))
+                run.cluster.apply(BrokerEvent(at=since, broker=_busiest(traffic, since, length), does="kill"))
             # The events of the next story are due when it begins, so this one ends a tick earlier.
             last = number == len(STORIES) - 1
             run.simulation.run(sweep.run_for if last else begins(number + 1, length) - TICK)
@@ -108,9 +108,12 @@ def begins(story: int, length: Time) -> Time:
     return story * length + (AFTER_HEARTBEATS_MS if story else 0.0)
 
 
-def _busiest(traffic: Traffic, until: Time) -> str:
-    """The broker that has carried most bytes."""
-    carried = {name: sum(each.bytes for each in loads) for name, loads in traffic.by_second(until).items()}
+def _busiest(traffic: Traffic, until: Time, length: Time) -> str:
+    """The broker that carried most bytes in the second half of the story before: in Kafka the group's coordinator,
+    the only one that members at rest speak with. Over a whole run the metadata of a start may be more, at any broker.
+    """
+    of_rest = {name: loads[int((until - length / 2) // 1000) :] for name, loads in traffic.by_second(until).items()}
+    carried = {name: _together(loads).bytes for name, loads in of_rest.items()}
     del carried[NAME_SERVER]
     return max(carried, key=lambda name: carried[name])
 

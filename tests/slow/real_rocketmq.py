@@ -101,9 +101,11 @@ def released(version: str = VERSION) -> Path:
 
 
 @contextmanager
-def running(folder: Path, version: str = VERSION, *, pops: bool = False) -> Iterator[RealRocketMQ]:
-    """A cluster that keeps everything in ``folder``; `UnavailableError` where Java, Maven or the jars are missing.
-    ``pops``: with the timer without which 5.x brokers refuse to pop."""
+def running(
+    folder: Path, version: str = VERSION, *, pops: bool = False, brokers: Sequence[str] = BROKERS
+) -> Iterator[RealRocketMQ]:
+    """A cluster of these brokers that keeps everything in ``folder``; `UnavailableError` where Java, Maven or the jars
+    are missing. ``pops``: with the timer without which 5.x brokers refuse to pop."""
     java, jars = find_java(), released(version)
     base = [java, "-cp", f"{jars}/*", "-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC", "-Xms64m"]
     base += [f"-Duser.home={folder}", f"-Drocketmq.home.dir={folder}"]
@@ -116,10 +118,10 @@ def running(folder: Path, version: str = VERSION, *, pops: bool = False) -> Iter
         main_class = "org.apache.rocketmq.namesrv.NamesrvStartup"
         process = _started([*base, "-Xmx256m", main_class, "-c", str(configuration)], log, processes, folder)
         _wait_for(log, "boot success", process)
-        for name in BROKERS:
+        for name in brokers:
             _start_broker(name, name_server, [*base, "-Xmx512m"], folder / name, processes, pops=pops)
         cluster = RealRocketMQ(name_server, folder, [*base, "-Xmx256m"], processes)
-        _wait_until_registered(cluster)
+        _wait_until_registered(cluster, brokers)
         yield cluster
 
 
@@ -156,12 +158,12 @@ def _start_broker(
     _wait_for(log, "boot success", process)
 
 
-def _wait_until_registered(cluster: RealRocketMQ) -> None:
+def _wait_until_registered(cluster: RealRocketMQ, brokers: Sequence[str]) -> None:
     deadline = time.monotonic() + _START_S
     told = ""
     while time.monotonic() < deadline:
         told = cluster.mqadmin("clusterList")
-        if all(broker in told for broker in BROKERS):
+        if all(broker in told for broker in brokers):
             return
     raise AssertionError(f"the brokers do not register:\n{told[-4000:]}")
 

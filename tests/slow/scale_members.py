@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from datetime import timedelta
 from io import BytesIO
 from struct import pack, unpack
-from typing import Any
+from typing import Any, ClassVar
 from uuid import UUID, uuid5
 
 from kio.index import load_request_schema
@@ -36,8 +36,8 @@ class Tally:
 
     requests: Counter[int] = field(default_factory=Counter)
     """API key to how many were sent."""
-    bytes: int = 0
-    """Of frames in both directions."""
+    bytes: Counter[int] = field(default_factory=Counter)
+    """API key to the bytes of frames in both directions."""
     largest: int = 0
     """Bytes of the largest answer."""
     changed: float = 0.0
@@ -50,12 +50,15 @@ class Tally:
         """Begin to count anew."""
         self.requests.clear()
         self.errors.clear()
-        self.bytes = 0
+        self.bytes.clear()
 
 
 @dataclass
 class Member:
-    """One member: `open` connects, `run` joins and lives until it is told to leave."""
+    """One member: `open` connects, `run` joins and lives until it is told to leave. ``partitions``: of the topic."""
+
+    rest_s: ClassVar[float] = 15.0
+    """How long rest is watched."""
 
     name: str
     group: str
@@ -63,7 +66,37 @@ class Member:
     partitions: int
     tally: Tally
     leaving: asyncio.Event = field(default_factory=asyncio.Event)
-    owned: tuple[int, ...] = ()
+    owned: tuple[object, ...] = ()
+
+    async def open(self, address: str) -> None:
+        """Connect to the server that is asked first."""
+        raise NotImplementedError
+
+    async def run(self) -> None:
+        """Join, own what the group gives, and leave."""
+        raise NotImplementedError
+
+    def leave(self) -> None:
+        """Tell it to leave."""
+        self.leaving.set()
+
+    def own(self, queues: tuple[object, ...]) -> None:
+        """From now on it owns these."""
+        if queues != self.owned:
+            self.owned, self.tally.changed = queues, time.monotonic()
+
+    async def rest(self, seconds: float) -> None:
+        """Until so many seconds are over, or it is told to leave."""
+        try:
+            await asyncio.wait_for(self.leaving.wait(), seconds)
+        except TimeoutError:
+            return
+
+
+@dataclass
+class KafkaMember(Member):
+    """Of either protocol of Kafka's."""
+
     generations: int = 0
     """How many it has joined; of the classic protocol alone."""
     _correlation: int = 0
@@ -95,7 +128,7 @@ class Member:
         content = await self._reader.readexactly(size)
         tally = self.tally
         tally.requests[key] += 1
-        tally.bytes += 8 + size + len(frame.getvalue())
+        tally.bytes[key] += 8 + size + len(frame.getvalue())
         tally.largest = max(tally.largest, 4 + size)
         answer_kind: Any = entities.response(key, VERSIONS[key])
         _, at = entity_reader(answer_kind.__header_schema__)(content, 0)
@@ -104,20 +137,8 @@ class Member:
             tally.errors[answer.error_code.name] += 1
         return answer
 
-    def own(self, partitions: tuple[int, ...]) -> None:
-        """From now on it owns these."""
-        if partitions != self.owned:
-            self.owned, self.tally.changed = partitions, time.monotonic()
 
-    async def rest(self, seconds: float) -> None:
-        """Until so many seconds are over, or it is told to leave."""
-        try:
-            await asyncio.wait_for(self.leaving.wait(), seconds)
-        except TimeoutError:
-            return
-
-
-class ConsumerMember(Member):
+class ConsumerMember(KafkaMember):
     """Of the consumer protocol."""
 
     async def run(self) -> None:
@@ -162,7 +183,7 @@ class ConsumerMember(Member):
         self._writer.close()
 
 
-class ClassicMember(Member):
+class ClassicMember(KafkaMember):
     """Of the classic protocol, eager, with the assignor ``range``."""
 
     async def run(self) -> None:
@@ -247,30 +268,29 @@ def _partitions(assignment: bytes) -> tuple[int, ...]:
 @dataclass(frozen=True)
 class Story:
     """What came of one event: seconds from it to the last change of what anybody owns (None: nothing changed), requests
-    by API key, bytes of frames in both directions, the largest answer so far, seconds from the first to the last
+    and bytes of frames in both directions by API key, the largest answer so far, seconds from the first to the last
     member's joining (of the start alone), the errors that members were told."""
 
     settle_s: float | None
     requests: Mapping[int, int]
-    bytes: int
+    bytes: Mapping[int, int]
     largest: int
     spread_s: float
     errors: Mapping[str, int]
 
 
-Kind = type[ConsumerMember] | type[ClassicMember]
-AWAY_S, QUIET_S, REST_S, MOST_S = 5.0, 17.0, 15.0, 120.0
-"""How long deployed members are away; after so long without a change a group is at rest; how long rest is watched; the
-longest that a story may take."""
+AWAY_S, QUIET_S, MOST_S = 5.0, 17.0, 120.0
+"""How long deployed members are away; after so long without a change a group is at rest; the longest that a story may
+take."""
 
 
 class Run:
     """A group of so many members of a topic with two partitions for each of them, on a broker that runs."""
 
-    def __init__(self, address: str, kind: Kind, members: int, group: str, topic: str) -> None:
+    def __init__(self, address: str, kind: type[Member], members: int, group: str, topic: str) -> None:
         self.address, self.tally = address, Tally()
         self._make = lambda number: kind(f"m{number:04d}", group, topic, 2 * members, self.tally)
-        self.members: list[ConsumerMember | ClassicMember] = [self._make(number) for number in range(members)]
+        self.members: list[Member] = [self._make(number) for number in range(members)]
         self._tasks: list[asyncio.Task[None]] = []
 
     async def start(self) -> None:
@@ -284,7 +304,7 @@ class Run:
         await self.start()
         found = {"start": await self._story(time.monotonic())}
         began = time.monotonic()
-        await asyncio.sleep(REST_S)
+        await asyncio.sleep(self.members[0].rest_s)
         found["rest"] = self._told(began)
         (joiner,) = await self._open([self._make(len(self.members))])
         began = time.monotonic()
@@ -292,7 +312,7 @@ class Run:
         found["join"] = await self._story(began)
         began, deployed = time.monotonic(), self.members[::10]
         for member in deployed:
-            member.leaving.set()
+            member.leave()
         again = await self._open([self._make(number) for number in range(0, len(self.members), 10)])
         await asyncio.sleep(max(0.0, began + AWAY_S - time.monotonic()))
         self._run(again)
@@ -305,12 +325,12 @@ class Run:
             task.cancel()
         await asyncio.gather(*self._tasks, return_exceptions=True)
 
-    async def _open(self, members: list[Any]) -> list[Any]:
+    async def _open(self, members: list[Member]) -> list[Member]:
         for first in range(0, len(members), 50):
             await asyncio.gather(*(each.open(self.address) for each in members[first : first + 50]))
         return members
 
-    def _run(self, members: list[Any]) -> None:
+    def _run(self, members: list[Member]) -> None:
         self._tasks += [asyncio.create_task(each.run()) for each in members]
 
     async def _story(self, began: float) -> Story:
@@ -323,7 +343,7 @@ class Run:
         tally = self.tally
         changed = tally.changed - began if tally.changed > began else None
         spread = max(tally.joined) - min(tally.joined) if tally.joined else 0.0
-        found = Story(changed, dict(tally.requests), tally.bytes, tally.largest, spread, dict(tally.errors))
+        found = Story(changed, dict(tally.requests), dict(tally.bytes), tally.largest, spread, dict(tally.errors))
         tally.clear()
         tally.joined.clear()
         return found

@@ -11,7 +11,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 import pytest
-from confluent_kafka import admin
+from confluent_kafka import KafkaException, TopicPartition, admin
 from tabulate import tabulate
 
 from kafka_coordinator import group_sizes
@@ -22,7 +22,7 @@ from tests.slow.scale_members import (
     HEARTBEAT,
     ClassicMember,
     ConsumerMember,
-    Kind,
+    Member,
     Run,
     Story,
     Tally,
@@ -55,7 +55,19 @@ def kafka(tmp_path_factory: pytest.TempPathFactory) -> Iterator[real_kafka.RealK
 def made_topic(kafka: real_kafka.RealKafka, name: str, partitions: int) -> str:
     client = admin.AdminClient({"bootstrap.servers": kafka.plaintext})
     client.create_topics([admin.NewTopic(name, partitions, 1)])[name].result(60)
-    return name
+    # A coordinator hears of a topic after the broker has made all its logs, which takes a while with thousands.
+    ends = {TopicPartition(name, number): admin.OffsetSpec.latest() for number in range(partitions)}
+    deadline = time.monotonic() + 120
+    while True:
+        try:
+            for found in client.list_offsets(ends, request_timeout=60).values():
+                found.result(60)
+        except KafkaException:
+            assert time.monotonic() < deadline, "the broker does not make the topic"
+            time.sleep(1)
+        else:
+            time.sleep(2)
+            return name
 
 
 def limit_offsets_topic(kafka: real_kafka.RealKafka, bytes: int) -> None:
@@ -68,7 +80,7 @@ def limit_offsets_topic(kafka: real_kafka.RealKafka, bytes: int) -> None:
     time.sleep(2)  # until the broker has it from the controller
 
 
-def ran(kafka: real_kafka.RealKafka, kind: Kind, members: int) -> dict[str, Story]:
+def ran(kafka: real_kafka.RealKafka, kind: type[Member], members: int) -> dict[str, Story]:
     topic = made_topic(kafka, f"{kind.__name__}-{members}", 2 * members)
 
     async def run() -> dict[str, Story]:
@@ -85,7 +97,7 @@ def ran(kafka: real_kafka.RealKafka, kind: Kind, members: int) -> dict[str, Stor
     ("kind", "key", "interval_s"), [(ConsumerMember, CONSUMER_HEARTBEAT, 5), (ClassicMember, HEARTBEAT, 3)]
 )
 def test_a_group_at_rest_sends_a_heartbeat_per_member_and_interval(
-    kafka: real_kafka.RealKafka, kind: Kind, key: int, interval_s: int
+    kafka: real_kafka.RealKafka, kind: type[Member], key: int, interval_s: int
 ) -> None:
     stories = ran(kafka, kind, _MEMBERS)
     assert stories["rest"].requests[key] == pytest.approx(_MEMBERS * 15 / interval_s, rel=0.15)
@@ -96,7 +108,7 @@ def test_a_group_at_rest_sends_a_heartbeat_per_member_and_interval(
         assert stories["start"].largest == group_sizes.joined_bytes(alike, _MEMBERS)
 
 
-async def _owning(address: str, kind: Kind, group: str, topic: str) -> int:
+async def _owning(address: str, kind: type[Member], group: str, topic: str) -> int:
     """How many members own something 25 s after they have joined."""
     run = Run(address, kind, _MEMBERS, group, topic)
     try:
@@ -109,7 +121,7 @@ async def _owning(address: str, kind: Kind, group: str, topic: str) -> int:
 
 @pytest.mark.parametrize("kind", [ConsumerMember, ClassicMember])
 def test_a_group_breaks_where_its_batch_is_larger_than_the_offsets_topic_takes(
-    kafka: real_kafka.RealKafka, kind: Kind
+    kafka: real_kafka.RealKafka, kind: type[Member]
 ) -> None:
     """One byte below what a classic group's record needs nobody owns anything; so does a group of the consumer protocol
     whose targets do not fit, of which only the first member has one."""

@@ -1,0 +1,154 @@
+"""Groups of many minimal clients at real brokers of RocketMQ 5.5.0, beside what the model says of the same group.
+
+`python -m tests.slow.test_scale_rocketmq 100 500` prints what docs/scale.md has a table of.
+"""
+
+import asyncio
+import sys
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+import pytest
+from tabulate import tabulate
+
+from compare.reading.rocketmq_live import answers
+from compare.reading.rocketmq_live import client as asking
+from compare.running.systems import cluster_of
+from compare.sweeping.allocations import queues_per_broker
+from compare.sweeping.limits import client_list_bytes
+from compare.sweeping.reading import read_text
+from compare.sweeping.scale import BROKERS, QUEUES, begins, scale_row, scenario_of
+from protocols.engine.traffic import Load, Sizes, Traffic
+from protocols.scenario.running import Run as ModelRun
+from rocketmq_selfbalance import frame_sizes
+from rocketmq_selfbalance.messages import membership
+from tests.slow import real_rocketmq, scale_clients
+from tests.slow.java import UnavailableError
+from tests.slow.scale_members import QUIET_S, Run, Story
+
+pytestmark = pytest.mark.slow
+
+_VERSION = "5.5.0"
+_NAMES = tuple(f"broker-{number}" for number in range(BROKERS))
+_LISTS = (membership.GetConsumerListByGroup, membership.ConsumerList)
+_STORIES = ("start", "join", "deploy")
+_RUN_S = 320
+"""Of the model: of each story the second half has two rounds of the passes that clients make every 20 s."""
+_CLUSTER_INFO, _MAKE_TOPIC = 106, 17
+_MEMBERS = 40
+
+
+@pytest.fixture(scope="module")
+def rocketmq(tmp_path_factory: pytest.TempPathFactory) -> Iterator[real_rocketmq.RealRocketMQ]:
+    try:
+        with real_rocketmq.running(tmp_path_factory.mktemp("rocketmq"), _VERSION, brokers=_NAMES) as running:
+            yield running
+    except UnavailableError as why:
+        pytest.skip(str(why))
+
+
+async def _make_topic(name_server: str, topic: str, queues: int) -> None:
+    """With the model's queues at each broker; until the name server knows all of them."""
+    async with asking.Client(30.0) as client:
+        (server,) = asking.name_servers(name_server)
+        told: Any = answers.loads((await client.ask(server, _CLUSTER_INFO, {})).body.decode())
+        for broker, share in queues_per_broker(queues, _NAMES).items():
+            at = asking.parsed(told["brokerAddrTable"][broker]["brokerAddrs"]["0"])
+            assert at is not None
+            fields = {"topic": topic, "defaultTopic": "TBW102", "readQueueNums": str(share), "order": "false"}
+            more = {"writeQueueNums": str(share), "perm": "6", "topicFilterType": "SINGLE_TAG", "topicSysFlag": "0"}
+            await client.ask(at, _MAKE_TOPIC, {**fields, **more})
+        for _ in range(100):
+            route: Any = answers.loads((await client.ask(server, scale_clients.ROUTE, {"topic": topic})).body.decode())
+            if len(route["queueDatas"]) == len(_NAMES):
+                return
+            await asyncio.sleep(0.1)
+    raise AssertionError("the name server does not know the topic")
+
+
+def ran(rocketmq: real_rocketmq.RealRocketMQ, members: int) -> dict[str, Story]:
+    topic = f"topic-{members}"
+
+    async def run() -> dict[str, Story]:
+        await _make_topic(rocketmq.name_server, topic, QUEUES * members)
+        group = Run(rocketmq.name_server, scale_clients.RocketMember, members, f"group-{members}", topic)
+        try:
+            return await group.stories()
+        finally:
+            await group.end()
+
+    return asyncio.run(run())
+
+
+def modelled(members: int) -> tuple[dict[str, float | None], Mapping[str, Load]]:
+    """Seconds to settle, and requests and bytes of lists from each event until `QUIET_S` after the last change; at rest
+    those of a second."""
+    text = f"name: s\nkind: scale\nmembers: {members}\nsystems: [rocketmq:AVG]\nfor: {_RUN_S}s\n"
+    sweep = read_text(f"{text}versions: {{rocketmq: '5.5'}}\n").sweep
+    (part,) = sweep.systems
+    row = scale_row(sweep, sweep.cell(0), part)
+    settled = {story: row[f"{story}_settle_s"] for story in _STORIES}
+    scenario = scenario_of(sweep, sweep.cell(0), part.system)
+    run = ModelRun.of(scenario, part, cluster_of(part.system), seed=1, full=True)
+    sizes: Sizes = {kind: frame_sizes.SIZES[kind] for kind in _LISTS}
+    traffic = run.simulation.traffic = Traffic(sizes, frame_sizes.REQUESTS, _NAMES)
+    length = sweep.run_for / 4
+    run.simulation.run(3 * length)
+    by_second = traffic.by_second(sweep.run_for)
+    together = [_sum(second) for second in zip(*by_second.values(), strict=True)]
+    lists = {}
+    for number, story in enumerate(_STORIES):
+        first = int(begins(number, length) // 1000)
+        lists[story] = _sum(together[first : first + int((settled[story] or 0.0) + QUIET_S)])
+    rest = _sum(together[int(length // 2000) : int(length // 1000)])
+    seconds = length / 2000
+    return settled, {**lists, "rest": Load(rest.requests / seconds, rest.bytes / seconds)}
+
+
+def _sum(loads: tuple[Load, ...] | list[Load]) -> Load:
+    found = Load()
+    for load in loads:
+        found = found.plus(load)
+    return found
+
+
+def lists_of(story: Story) -> Load:
+    """Requests and bytes of the lists of ids."""
+    asked = scale_clients.MEMBERS
+    return Load(story.requests.get(asked, 0), story.bytes.get(asked, 0))
+
+
+def test_a_group_asks_for_its_members_as_often_as_the_model_says(rocketmq: real_rocketmq.RealRocketMQ) -> None:
+    stories = ran(rocketmq, _MEMBERS)
+    settled, lists = modelled(_MEMBERS)
+    rest = lists_of(stories["rest"])
+    assert rest.bytes / scale_clients.RocketMember.rest_s == pytest.approx(lists["rest"].bytes, rel=0.15)
+    assert lists_of(stories["join"]).bytes == pytest.approx(lists["join"].bytes, rel=0.15)
+    for story in _STORIES:
+        assert stories[story].settle_s == pytest.approx(settled[story], abs=1.5), story
+    assert stories["start"].largest == pytest.approx(client_list_bytes(_MEMBERS), rel=0.02)
+
+
+def main() -> None:
+    rows = []
+    with TemporaryDirectory() as folder, real_rocketmq.running(Path(folder), _VERSION, brokers=_NAMES) as rocketmq:
+        for members in map(int, sys.argv[1:]):
+            stories = ran(rocketmq, members)
+            settled, lists = modelled(members)
+            for name, story in stories.items():
+                seconds = scale_clients.RocketMember.rest_s if name == "rest" else 1.0
+                real, model = lists_of(story), lists[name]
+                row = [members, name, story.settle_s, settled.get(name), round(story.spread_s, 2)]
+                row += [real.requests / seconds, model.requests, real.bytes / seconds, model.bytes, story.largest]
+                row.append(story.requests.get(scale_clients.CHANGED, 0))
+                print(row, dict(story.requests), dict(story.errors), flush=True)
+                rows.append(row)
+    heads = ["members", "story", "settled s", "model", "spread s", "lists", "model", "bytes", "model", "largest answer"]
+    heads.append("notices")
+    print(tabulate(rows, heads))
+
+
+if __name__ == "__main__":
+    main()
