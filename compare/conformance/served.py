@@ -32,6 +32,11 @@ FIRST = b'{"served": '
 _NAMES, _PAIRS = ("topics", "subscribed"), ("owned", "offsets", "partitions")
 """Fields of requests that hold topics, and such as hold lists that begin with a topic."""
 
+_UUID_LENGTH = 36
+
+_JOINS = ("join_group", "consumer_group_heartbeat")
+"""Requests in answer to which the coordinator makes an id for a member that has none."""
+
 
 class Trace(NamedTuple):
     """A group's trace, and how many answers that clients were given are others in it."""
@@ -162,13 +167,22 @@ def _trace(found: Written, group: str, asked: list[_Asked]) -> Trace:
 
 def _member_ids(asked: list[_Asked]) -> dict[str, str]:
     """Symbols to the ids that the coordinator has made for members of the group, in the order in which it made them. An
-    id that nobody was told, because its request was never answered, has a name of its own."""
+    id whose request was never answered is that which a leader was told of the member, or has a name of its own."""
+    joins = [each for each in asked if each.op in _JOINS and not each.req.get("member_id")]
+    answered = [each.resp for each in asked if each.op in _JOINS and each.resp is not None]
+    known = {resp.get("member_id") for resp in answered}
+    told = dict.fromkeys(member["member_id"] for resp in answered for member in resp.get("members") or ())
+    unknown = [member for member in told if member not in known]
     made: dict[str, None] = {}
-    for number, each in enumerate(asked):
-        joins = each.op in ("join_group", "consumer_group_heartbeat") and not each.req.get("member_id")
-        if joins and each.resp is None:
-            made[f"{each.req.get('client_id', '')}-never-told-{number}"] = None
-        elif joins and each.resp.get("member_id"):
+    for number, each in enumerate(joins):
+        if each.resp is None:
+            # As the coordinator names members (`kafka_coordinator.coordinator.join`).
+            prefix = f"{each.req.get('instance_id') or each.req.get('client_id', '')}-"
+            own = (id for id in unknown if id.startswith(prefix) and len(id) == len(prefix) + _UUID_LENGTH)
+            member = next(own, f"{prefix}never-told-{number}")
+            unknown = [id for id in unknown if id != member]
+            made[member] = None
+        elif each.resp.get("member_id"):
             made[each.resp["member_id"]] = None
     return {f"m{number}": member for number, member in enumerate(made, 1)}
 

@@ -200,13 +200,13 @@ def _no_figure(name: str, group: AuditedGroup, missing: Sequence[str]) -> str:
     if observed.mode == "broadcasting":
         return "every member of a broadcasting group reads every queue, so no queue is shared"
     if observed.mode == "share" and name == "members":
-        return "no source shows all members, which kafka-share-groups --describe --members does"
+        return "no line that can be read shows all members, as kafka-share-groups --describe --members does"
     if observed.mode == "share" and name != "queues":
         return "the members of a share group take records from the same partitions, so no partition has an owner"
     if observed.mode == "pop" and name != "members":
         return "members that consume by POP are given records one by one, so no queue has an owner"
     if name == "queues" or (name == "unowned_queues" and observed.queues is None):
-        return "no view lists all queues that the group reads" + _where(observed, "topics")
+        return "no line that can be read lists all queues that the group reads" + _where(observed, "topics")
     if figures["members"] == 0:
         return "the group has no member, so nothing is shared"
     if name in ("idle_members", "idle_share") and is_on_the_move(observed):

@@ -118,5 +118,7 @@ def make_traces(path: Path) -> list[str]:
         for group, content, differing in traces(found):
             out.write(json.dumps(content, allow_nan=False) + "\n")
             if differing:
-                told.append(f"{differing} answers to group {group!r} differ from the trace, whose times are whole ms")
+                told.append(
+                    f"{differing} answers to group {group!r} differ from its trace, which the model gives in whole ms"
+                )
     return told

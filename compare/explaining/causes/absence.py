@@ -186,7 +186,7 @@ def unknown_ownership(case: Case) -> Iterator[Finding]:
     if next(nobody_online(case), None) is not None:
         return
     if case.is_kafka:
-        cause = "Ownership is unknown, because no source lists the members' partitions."
+        cause = "Ownership is unknown, because no line that can be read lists the members' partitions."
         command = describe(observed.name, "members --verbose")
         remedy = f"Add the output of {command}"
     elif silent:
@@ -197,7 +197,7 @@ def unknown_ownership(case: Case) -> Iterator[Finding]:
         command = of_group("consumerStatus", observed.name, f"-i {quote(silent[0].id)}")
         remedy = f"Ask each of them: {command}"
     else:
-        cause = "The members are unknown, because no source lists them."
+        cause = "The members are unknown, because no line that can be read lists them."
         command = of_group("consumerConnection", observed.name)
         remedy = f"Add the output of {command}, and of {of_group('consumerProgress', observed.name, '-s true')}"
     evidence = {"members": [member.id for member in silent]}

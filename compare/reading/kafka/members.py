@@ -128,7 +128,10 @@ def _reader(block: Block, columns: Columns) -> Callable[[str], _Row]:
         count = number(cells[count_at], "#PARTITIONS")
         if count is None or count < 0 or not is_host(host):
             raise RowError("expected a number under #PARTITIONS and an address under HOST")
-        if not is_consumer_id(consumer, cells[client_at].rstrip(" ")):
+        instance_cell = "" if instance_at is None else cells[instance_at]
+        instance = client_id(instance_cell, consumer) if instance_cell.strip(" ") else None
+        client = client_id(cells[client_at], consumer) if instance is None else cells[client_at].rstrip(" ") or None
+        if not is_consumer_id(consumer, instance or cells[client_at].rstrip(" ")):
             raise RowError("expected a whole consumer id under CONSUMER-ID")
         upgraded = "" if upgraded_at is None else cells[upgraded_at].strip(" ")
         if upgraded not in _UPGRADED:
@@ -144,8 +147,8 @@ def _reader(block: Block, columns: Columns) -> Callable[[str], _Row]:
         member = ObservedMember(
             id=consumer,
             owned=owned,
-            client_id=client_id(cells[client_at], consumer),
-            instance_id=None if instance_at is None else cells[instance_at].strip(" ") or None,
+            client_id=client,
+            instance_id=instance,
             host=host,
             queue_count=count if owned is None else None,
         )

@@ -255,7 +255,7 @@ def _unlisted(ownership: Ownership, tables: Sequence[MembersTable], offsets: Off
             return "the state view counts more members than are listed: the views were taken at different times"
         return "rows of the members view are missing or cannot be read"
     if offsets is None:
-        return "no view lists the members and their partitions, which --members --verbose does"
+        return "no line that can be read lists the members and their partitions, as --members --verbose does"
     if not ownership.members:
         return "the offsets view shows no owner, and only --members lists members that own nothing"
     if ownership.idle_count:

@@ -218,7 +218,7 @@ def _characters(cell: str) -> str:
 _UUID = re.compile(r"-[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 _CUT_UUID = re.compile(r"-[0-9a-f]{8}(?:-[0-9a-f]{4}){0,3}(?:-[0-9a-f]{0,11})?")
 _UUID_LENGTH = 37
-_BASE64_UUID = re.compile(r"[A-Za-z0-9_-]{22}")
+_BASE64_UUID = re.compile(r"[A-Za-z0-9_+/-]{22}")
 
 
 def group_of(cells: Sequence[str], at: int | None, source: SourceText) -> str:
@@ -234,14 +234,14 @@ def group_of(cells: Sequence[str], at: int | None, source: SourceText) -> str:
 
 
 def client_id(cell: str, consumer: str) -> str | None:
-    """The client id, None where it is empty.
+    """The client id, None where it is empty; so, too, a static member's instance id.
 
-    In the classic protocol a consumer id is the client id (or the instance id), ``-`` and a UUID: it tells
-    where the client id ends, which the padded cell does not.
+    In the classic protocol a consumer id is the instance id or, where there is none, the client id, then ``-`` and a
+    UUID: it tells where the id ends, which the padded cell does not.
     """
     shown = cell.rstrip(" ")
     prefix = consumer[:-_UUID_LENGTH]
-    if prefix.rstrip(" ") == shown and _UUID.fullmatch(consumer[-_UUID_LENGTH:]):
+    if prefix.rstrip(" ") == shown and _ends_with_uuid(consumer):
         return prefix or None
     return shown or None
 
@@ -252,22 +252,28 @@ def is_host(host: str) -> bool:
 
 
 @lru_cache(maxsize=4096)
-def is_consumer_id(consumer: str, client: str) -> bool:
-    """Whether a row's consumer id is whole. Blanks can only come from the client id, with which the id begins then
-    (instance ids hold none); behind the client id stands a whole UUID."""
-    if " " in consumer and consumer[:-_UUID_LENGTH].rstrip(" ") != client.rstrip(" "):
+def is_consumer_id(consumer: str, first: str) -> bool:
+    """Whether a row's consumer id is whole; ``first`` is the client's or instance's id, as far as the row shows which
+    one the consumer id begins with. Blanks come from that id alone (the offsets view has no column for instances),
+    and behind it stands a whole UUID."""
+    if " " in consumer and not _ends_with_uuid(consumer):
         return False
-    return not (client and consumer.startswith(client)) or _CUT_UUID.fullmatch(consumer, len(client)) is None
+    return not (first and consumer.startswith(first)) or _CUT_UUID.fullmatch(consumer, len(first)) is None
+
+
+def _ends_with_uuid(consumer: str) -> bool:
+    return _UUID.fullmatch(consumer[-_UUID_LENGTH:]) is not None
 
 
 def speaks_consumer_protocol(consumer: str) -> bool | None:
     """Whether a consumer id was made in the consumer protocol (KIP-848); None where its form is of neither protocol.
 
-    There it is a UUID in base64, in the classic protocol it ends with a UUID in hexadecimal.
+    There it is a UUID in base64 (Java's clients write it with ``-`` and ``_``, librdkafka with ``+`` and ``/``), in the
+    classic protocol it ends with a UUID in hexadecimal.
     """
     if _BASE64_UUID.fullmatch(consumer):
         return True
-    return False if _UUID.fullmatch(consumer[-_UUID_LENGTH:]) else None
+    return False if _ends_with_uuid(consumer) else None
 
 
 _NUMBERS = r"([0-9]{1,10}(?:,[0-9]{1,10})*)"

@@ -87,7 +87,7 @@ def _unlisted(clients: Clients, ownership: Ownership, table: Table) -> list[str]
         return ["some queues belong to addresses that no listed member has"]
     if clients.listed:
         return ["the list of members is incomplete"]
-    return ["no source lists the members, which consumerConnection does"]
+    return ["no line that can be read lists the members, as consumerConnection does"]
 
 
 def _without_rows(untold: tuple[str, ...], topics: Topics) -> str:

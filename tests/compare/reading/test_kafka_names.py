@@ -1,10 +1,13 @@
 """Names of every kind are read back from Kafka's layouts; no text makes the reader fail."""
 
+import json
 import re
 import uuid
 from collections.abc import Sequence
+from operator import itemgetter
 from pathlib import Path
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -12,7 +15,7 @@ from compare.reading.observed import ObservedGroup
 from compare.reading.sources import load
 from protocols import Queue
 from tests.compare.reading.kafka_tool import ToolMember, list_view, members_view, offsets_view, state_view
-from tests.compare.reading.reading_kafka import CAPTURES, read, read_all, text
+from tests.compare.reading.reading_kafka import CAPTURES, read, read_all, read_files, text
 
 CHARACTERS = st.characters(exclude_categories=["Cs"], exclude_characters="\n")
 CLIENT_IDS = st.one_of(st.text(CHARACTERS, max_size=40), st.text("ab-:,;() /", max_size=30))
@@ -37,11 +40,16 @@ GROUPS = st.one_of(
     ),
 ).filter(lambda name: not name.endswith(" "))
 TOPICS = st.text("abcXYZ019._-", min_size=1, max_size=40)
-INSTANCES = st.text("abcXYZ019._-", min_size=1, max_size=25)
+# Of an instance id of blanks alone the views show nothing.
+INSTANCES = st.one_of(
+    st.text("abcXYZ019._-", min_size=1, max_size=25),
+    st.text(CHARACTERS, min_size=1, max_size=30),
+    st.text("ab-:,;() /0", min_size=1, max_size=30),
+).filter(lambda instance: bool(instance.strip(" ")))
 HOSTS = st.sampled_from(
     ["/127.0.0.1", "/0:0:0:0:0:0:0:1", "/2001:db8:85a3:8d3:1319:8a2e:370:7348", "node.example/10.0.0.1"]
 )
-BASE64 = st.text("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-", min_size=22, max_size=22)
+BASE64 = st.text("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-+/", min_size=22, max_size=22)
 
 
 @st.composite
@@ -59,7 +67,7 @@ def members(draw: st.DrawFn) -> list[ToolMember]:
     found = []
     for owned in assigned:
         client = draw(CLIENT_IDS)
-        instance = draw(st.one_of(st.just(""), INSTANCES))
+        instance = draw(st.one_of(st.just(""), st.just(client.strip(" ")), INSTANCES))
         suffix = str(uuid.UUID(int=draw(st.integers(0, 2**128 - 1))))
         id = draw(BASE64) if consumer_protocol else f"{instance or client}-{suffix}"
         epoch = draw(st.integers(0, 99)) if consumer_protocol else None
@@ -86,10 +94,15 @@ def test_the_verbose_members_view_is_read_back(name: str, shown: list[ToolMember
     assert owned(group) == told(shown)
     assert group.members is not None
     for member, expected in zip(group.members, shown, strict=True):
-        assert (member.id, member.host, member.instance_id or "") == (expected.id, expected.host, expected.instance_id)
-        is_dynamic = expected.id.startswith(expected.client_id + "-")
-        client = expected.client_id if is_dynamic else expected.client_id.rstrip(" ")
-        assert (member.client_id or "") == client
+        # A classic consumer id tells the blanks at the end of the id that it begins with.
+        texts = {"instance": expected.instance_id, "client": expected.client_id}
+        begins = "instance" if expected.instance_id else "client"
+        shown_texts = {
+            what: text if what == begins and expected.id.startswith(f"{text}-") else text.rstrip(" ")
+            for what, text in texts.items()
+        }
+        assert (member.id, member.host) == (expected.id, expected.host)
+        assert (member.instance_id or "", member.client_id or "") == (shown_texts["instance"], shown_texts["client"])
 
 
 @settings(max_examples=100, deadline=None)
@@ -202,3 +215,50 @@ def test_captures_are_read_whole() -> None:
     """The damaged ones above start from texts that the reader takes."""
     groups, _ = read_all(load(str(each) for each in FILES))
     assert len(groups) > 100
+
+
+@pytest.mark.parametrize(
+    "views",
+    [
+        ("members-verbose",),
+        ("members", "offsets"),
+        ("members", "offsets-verbose"),
+        ("2.8.2.members-verbose",),
+        ("2.8.2.members", "2.8.2.offsets"),
+    ],
+)
+def test_ids_with_blanks_that_real_tools_printed_are_those_that_the_clients_knew(views: Sequence[str]) -> None:
+    folder = CAPTURES / "odd-ids"
+    groups, skipped = read_files(*(folder / f"{view}.txt" for view in views))
+    is_old = views[0].startswith("2.8.2")
+    # The tool of 2.8.2 does not know groups of the consumer protocol.
+    assert (skipped != []) == is_old
+    found = [
+        {
+            "group": group.name,
+            "member": member.id,
+            "client": member.client_id,
+            "instance": member.instance_id,
+            "owned": [f"{queue.topic}:{queue.number}" for queue in member.owned or ()],
+        }
+        for group in groups.values()
+        for member in group.members or ()
+    ]
+    truth = json.loads((folder / "truth.json").read_text(encoding="utf-8"))
+    truth = [each for each in truth if not (is_old and each["group"] == "odd next")]
+    assert sorted(found, key=itemgetter("member")) == sorted(truth, key=itemgetter("member"))
+    assert is_old or groups["odd next"].consumer_protocol
+
+
+def test_a_member_whose_line_cannot_be_read_is_not_called_unlisted() -> None:
+    members = (
+        (CAPTURES / "odd-ids" / "members-verbose.txt").read_text(encoding="utf-8").replace("/127.0.0.1", "127.0.0.1 ")
+    )
+    state = (CAPTURES / "odd-ids" / "state.txt").read_text(encoding="utf-8")
+    groups, skipped = read(text(members), text(state))
+    assert [each.why.partition(",")[0] for each in skipped] == [
+        "expected a number under #PARTITIONS and an address under HOST"
+    ] * 3
+    for group in groups.values():
+        assert group.partial is not None
+        assert group.partial.why.startswith("no line that can be read lists the members")

@@ -68,7 +68,8 @@ def test_the_short_members_view_alone_tells_how_many_and_with_the_offsets_which(
 def test_the_state_alone_names_what_lists_the_members() -> None:
     group = only(state_view("g", "h:1", "range", "Stable", 3))
     assert group.partial is not None
-    assert group.partial.why == "no view lists the members and their partitions, which --members --verbose does"
+    expected = "no line that can be read lists the members and their partitions, as --members --verbose does"
+    assert group.partial.why == expected
 
 
 def test_the_settings_of_a_topic_tell_whether_it_is_compacted(subtests: pytest.Subtests) -> None:

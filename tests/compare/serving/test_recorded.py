@@ -6,6 +6,7 @@ import json
 import sys
 from collections.abc import Callable
 from pathlib import Path
+from struct import pack
 from typing import Any
 
 import pytest
@@ -15,7 +16,7 @@ from compare.conformance.served import traces, written
 from compare.serving.cluster import Served, start
 from compare.serving.recorded import Journal, make_traces
 from kafka_coordinator.messages import TxnOffsetCommit
-from tests.kafka_coordinator.wire.load import Member
+from tests.kafka_coordinator.wire.load import SUBSCRIPTION, Member, text
 
 SOON = {"group.initial.rebalance.delay.ms": 300}
 
@@ -47,6 +48,25 @@ async def two_groups(served: Served) -> None:
         each.close()
 
 
+async def unanswered(served: Served) -> None:
+    """Members go while their first join waits, a static one and two of which one's client id begins with the other's;
+    the leader is told of them."""
+    address = served.service.cluster.addresses["broker-1"]  # type: ignore[attr-defined]
+    stays = await Member.of(address, "stays", "a")
+    joining = asyncio.ensure_future(stays.join())
+    protocols = pack(">i", 1) + text("range") + pack(">i", len(SUBSCRIPTION)) + SUBSCRIPTION
+    for client_id, instance in (("app-2", None), ("app", None), ("app", "inst 3")):
+        goes = await Member.of(address, client_id, "a")
+        body = text("a") + pack(">ii", 45_000, 60_000) + text("")
+        body += b"" if instance is None else text(instance)
+        goes.write(11, 1 if instance is None else 5, body + text("consumer") + protocols)
+        await asyncio.sleep(0.05)
+        goes.close()
+    await joining
+    assert await stays.heartbeat() == 0
+    stays.close()
+
+
 def passed(path: Path) -> int:
     (result,) = play_files([path], lambda _: lambda _: None, 1)
     assert not isinstance(result, Exception)
@@ -67,6 +87,14 @@ def test_each_group_has_a_trace_of_its_own_in_which_clients_are_served_as_they_w
     assert a["topics"] == b["topics"] == {"orders": 4}
     assert "UNKNOWN_MEMBER_ID" not in path.read_text()
     assert passed(path) == 2
+
+
+def test_members_that_were_never_answered_have_the_ids_that_the_leader_was_told(tmp_path: Path) -> None:
+    path = tmp_path / "out.json.jsonl"
+    asyncio.run(recorded(path, unanswered))
+    assert make_traces(path) == []
+    ids = json.loads(path.read_text())["ids"].values()
+    assert {id[:-37] for id in ids} == {"stays", "app-2", "app", "inst 3"}
 
 
 def test_what_was_written_when_the_process_was_killed_can_be_played(tmp_path: Path) -> None:

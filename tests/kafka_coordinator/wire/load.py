@@ -5,7 +5,7 @@ from struct import Struct, pack
 
 from kafka_coordinator.wire.state import BrokerAddress
 
-_SUBSCRIPTION = b"\0\0\0\0\0\1\0\6orders\xff\xff\xff\xff"
+SUBSCRIPTION = b"\0\0\0\0\0\1\0\6orders\xff\xff\xff\xff"
 _LENGTH = Struct(">i")
 
 
@@ -29,7 +29,7 @@ class Member:
     async def join(self) -> None:
         """Join, wait for the generation, and ask for the assignment; the leader brings one in which nobody has
         anything."""
-        protocols = pack(">i", 1) + text("range") + pack(">i", len(_SUBSCRIPTION)) + _SUBSCRIPTION
+        protocols = pack(">i", 1) + text("range") + pack(">i", len(SUBSCRIPTION)) + SUBSCRIPTION
         body = text(self.group) + pack(">ii", 45_000, 60_000) + text("") + text("consumer") + protocols
         self.write(11, 1, body)
         await self.joined()
