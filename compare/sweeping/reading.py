@@ -5,6 +5,7 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple, TypeVar, cast
 
+from compare.catalogues import UNRELEASED
 from compare.running.systems import SYSTEMS, known_strategies
 from compare.sweeping.grid import MOST_MEMBERS, MOST_QUEUES, OPTIMUM, Kind, NamedEvent, Sweep
 from compare.sweeping.stories import OF_ALLOCATIONS, OF_SIMULATIONS, SHAPES
@@ -252,8 +253,14 @@ def _label(fields: Mapping[str, object], system: object, settings: Mapping[str, 
 
 
 def _family(name: str) -> list[str]:
-    """The strategies for which a bare name stands; groups without owners are not among them, as in a scenario."""
+    """The strategies for which a bare name stands: those of a release, without groups that have no owners, as in a
+    scenario."""
     if name != "all" and name not in SYSTEMS:
         return [name]
     chosen = ("kafka", "rocketmq") if name == "all" else (name,)
-    return [f"{system}:{strategy}" for system in chosen for strategy in SYSTEMS[system].strategies()]
+    return [
+        f"{system}:{strategy}"
+        for system in chosen
+        for strategy in SYSTEMS[system].strategies()
+        if strategy not in UNRELEASED
+    ]

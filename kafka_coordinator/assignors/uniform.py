@@ -30,10 +30,9 @@ def id_hash(topic_id: int) -> int:
 
 
 def topic_order(group: inputs.GroupMetadata, topics: Sequence[str]) -> list[str]:
-    """The order in which the assignor walks these topics: a HashSet of their ids, made from one of their names."""
-    size = size_for_set_of(len(topics))
-    by_id = {group.topic_ids[topic]: topic for topic in string_entry_order(topics, size)}
-    return [by_id[each] for each in entry_order(list(by_id), id_hash, size)]
+    """The order in which the assignor walks these topics: a Java set of their ids, built from a collection."""
+    by_id = {group.topic_ids[topic]: topic for topic in topics}
+    return [by_id[each] for each in entry_order(list(by_id), id_hash, size_for_set_of(len(by_id)))]
 
 
 def uniform_homogeneous(group: inputs.GroupMetadata) -> inputs.Assignment:
@@ -49,7 +48,9 @@ def uniform_homogeneous(group: inputs.GroupMetadata) -> inputs.Assignment:
         return inputs.Assignment(owned)
     first = group.first_numbers()
     subscribed = {topic: first[topic] for topic in members[0].topics}
-    order = group.topic_order or topic_order(group, members[0].topics)
+    # The coordinator makes the set of ids of a HashSet of names.
+    names = string_entry_order(members[0].topics, size_for_set_of(len(members[0].topics)))
+    order = group.topic_order or topic_order(group, names)
     held = group.held or inputs.HeldNumbers([_numbers(member.claims, subscribed, group) for member in members], list)
     claimed = set[int]().union(*held.numbers)
     unassigned = [
