@@ -18,10 +18,10 @@ events:
   - {at: 20ms, add_topic: {refunds: 1}}
   - {at: 30ms, broker: b2, does: kill}
   - {at: 60ms, broker: b2, does: return}
-  - {at: 80ms, queues: {orders: 5}}
-  - {at: 90ms, network: cut, between: [b1], for: 50ms}
-  - {at: 100ms, delete_topic: refunds}
-  - {at: 110ms, crash: c1}
+  - {at: 500ms, queues: {orders: 5}}
+  - {at: 900ms, network: cut, between: [b1], for: 50ms}
+  - {at: 1100ms, delete_topic: refunds}
+  - {at: 1200ms, crash: c1}
 """
 
 
