@@ -48,9 +48,11 @@ def uniform_homogeneous(group: inputs.GroupMetadata) -> inputs.Assignment:
         return inputs.Assignment(owned)
     first = group.first_numbers()
     subscribed = {topic: first[topic] for topic in members[0].topics}
-    # The coordinator makes the set of ids of a HashSet of names.
-    names = string_entry_order(members[0].topics, size_for_set_of(len(members[0].topics)))
-    order = group.topic_order or topic_order(group, names)
+    order = group.topic_order
+    if order is None:
+        # The coordinator makes the set of ids of a HashSet of names.
+        names = string_entry_order(members[0].topics, size_for_set_of(len(members[0].topics)))
+        order = tuple(topic_order(group, names))
     held = group.held or inputs.HeldNumbers([_numbers(member.claims, subscribed, group) for member in members], list)
     claimed = set[int]().union(*held.numbers)
     unassigned = [
