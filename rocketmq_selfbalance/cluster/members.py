@@ -23,6 +23,7 @@ from rocketmq_selfbalance.codes import BROADCASTING
 from rocketmq_selfbalance.popping.settings import OF_MEMBERS
 from rocketmq_selfbalance.registry import STRATEGIES
 from rocketmq_selfbalance.strategies import Strategy
+from rocketmq_selfbalance.strategies.averagely import SETTING, ByConfig
 
 
 class MemberNames:
@@ -176,11 +177,17 @@ class Members:
         subscribed = part.subscribe
         if part.pattern is not None:
             subscribed = tuple(topic for topic in topics if re.fullmatch(part.pattern, topic))
+        strategy = self._strategy_of(key, part, where)
+        for queue in (isinstance(strategy, ByConfig) and strategy.message_queue_list) or ():
+            if queue.topic not in subscribed:
+                # A real client owns such a queue until its next pass and pulls nothing.
+                expected = f"queues of what it subscribes to: {', '.join(subscribed)}"
+                raise UserError(f"{where}: {SETTING} names a queue of {queue.topic!r}, expected {expected}")
         return ConsumerSpec(
             key.group,
             key.member,
             subscribed,
-            self._strategy_of(key, part, where),
+            strategy,
             self._settings(part, mine, where),
             part.handle,
             self._files.setdefault((self.client_id(self._topology.node[key]), key.group), OffsetsFile()),

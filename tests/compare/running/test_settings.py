@@ -41,6 +41,11 @@ def test_what_config_needs_of_a_member_is_nothing_to_the_other_variants_that_the
     }
 
 
+def test_config_takes_no_queue_of_a_topic_that_the_member_does_not_read() -> None:
+    with pytest.raises(UserError, match=r"^member c1: message_queue_list names a queue of 'U', expected .* to: T$"):
+        ran(of({"message_queue_list": [("T", "broker-a", 0), ("U", "broker-a", 0)]}, ["rocketmq:CONFIG"]))
+
+
 @pytest.mark.parametrize("system", ["kafka:range", "kafka-zookeeper:range", "rocketmq:AVG"])
 def test_what_no_system_has_is_refused_in_one_line(system: str) -> None:
     with pytest.raises(UserError, match=r"^member c1: unknown setting 'pullBatchSiz', did you mean pullBatchSi"):
