@@ -33,6 +33,7 @@ CLOSED, PENDING = "closed", "pending"
 _WAITS: Final = ("JoinGroup", "SyncGroup")
 """What a broker answers only when other members have come."""
 _AT_ONCE_S, _LATE_S = 0.1, 20.0
+_NO_ANSWERS: Final[Mapping[int, Any]] = {}
 _NOTHING: Final[Mapping[str, tuple[Any, ...]]] = {"port": (), "producer_id": (-1,)}
 _TELL_IDS: Final = (KEYS["CreateTopics"], KEYS["Metadata"])
 _BEFORE: Final[Mapping[str, Any]] = {"member": "", "generation": -1, "epoch": 0, "owned": [], "session": 0}
@@ -122,27 +123,27 @@ class Player:
         for each in self._clients.values():
             each.close()
 
-    def play(self, steps: Sequence[Step]) -> list[Any]:
-        """What is answered to each."""
+    def play(self, steps: Sequence[Step], recorded: Mapping[int, Any] = _NO_ANSWERS) -> list[Any]:
+        """What is answered to each. What another broker has answered by then is waited for, however busy the machine."""
         self._members.clear()
         self._last.clear()
         self.member_ids.clear()
         self._prefixes = {"1", *(new["name"][:5] for step in steps[:1] for new in step.values["topics"])}
         self._groups = {name for step in steps for name in _groups(step.values)}
-        answers = [self.ask(step) for step in steps]
+        answers = [self.ask(step, recorded.get(at, PENDING) != PENDING) for at, step in enumerate(steps, 1)]
         self.close()
         self._clients.clear()
         self._waiting.clear()
         return answers
 
-    def ask(self, step: Step) -> Any:
+    def ask(self, step: Step, answered: bool = False) -> Any:
         """The answer in plain values, without what differs from run to run; `CLOSED`, or `PENDING`."""
         if not step.api:
-            return self._late(step.connection)
+            return self._late(step.connection, _LATE_S if answered else self._wait_s / 3)
         kind = request_schema(KEYS[step.api], step.version)
         client = self._client(step.connection)
         client.send(request(kind.__api_key__, step.version, **self._filled(kind, step.values)))
-        if not client.is_answered(self._wait_s if step.api in _WAITS else _LATE_S):
+        if not client.is_answered(self._wait_s if step.api in _WAITS and not answered else _LATE_S):
             self._waiting[step.connection] = kind
             return PENDING
         answer = self._heard(step.connection, kind, step.values)
@@ -161,12 +162,12 @@ class Player:
             self._clients[name] = RawClient(self._address)
         return self._clients[name]
 
-    def _late(self, name: str) -> Any:
+    def _late(self, name: str, wait_s: float) -> Any:
         """What was to be answered on this connection and is by now; None: nothing."""
         kind = self._waiting.get(name)
         if kind is None:
             return None
-        if not self._clients[name].is_answered(self._wait_s / 3):
+        if not self._clients[name].is_answered(wait_s):
             return PENDING
         return self._heard(name, self._waiting.pop(name), {})
 

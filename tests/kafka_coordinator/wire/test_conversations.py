@@ -59,7 +59,7 @@ def test_our_answers_in_conversations_are_those_of_the_real_4_1() -> None:
     with serving({}, version=VERSIONS["4.1"]) as server:
         player = Player(server.bootstrap)
         for each in known:
-            different = differences(each, player.play(each.steps))
+            different = differences(each, player.play(each.steps, each.answers))
             found.update({(each.seed, at): (each.steps[at - 1], *pair) for at, pair in different.items()})
     explained = set().union(*NOT_ALIKE.values())
     assert {at: told for at, told in found.items() if at not in explained} == {}
@@ -98,7 +98,7 @@ def test_our_answers_in_conversations_are_those_of_the_real_4_4(monkeypatch: pyt
         player = Player(server.bootstrap)
         for each in known:
             as_recorded(each, monkeypatch)
-            different = differences(each, player.play(each.steps))
+            different = differences(each, player.play(each.steps, each.answers))
             found.update({(each.seed, at): (each.steps[at - 1], *pair) for at, pair in different.items()})
     assert found == {}
     asked = {(step.api, step.version) for each in known for step in each.steps}
