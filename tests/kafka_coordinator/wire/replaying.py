@@ -124,7 +124,7 @@ class Player:
             each.close()
 
     def play(self, steps: Sequence[Step], recorded: Mapping[int, Any] = _NO_ANSWERS) -> list[Any]:
-        """What is answered to each. What another broker has answered by then is waited for, however busy the machine."""
+        """What is answered to each. What another broker has answered by then is waited for, on a busy machine too."""
         self._members.clear()
         self._last.clear()
         self.member_ids.clear()
