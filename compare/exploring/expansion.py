@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from protocols.engine.exploration import Action, World
-from protocols.engine.exploration.states import DELIVER, FIRE, HAPPEN
+from protocols.engine.exploration.states import DELIVER, FIRE, HAPPEN, Run
 
 Rows: TypeAlias = NDArray[np.int32]
 """States, one a row."""
@@ -47,47 +47,82 @@ def combinations(parts: Rows) -> tuple[Ints, Ints]:
     return firsts, which
 
 
-class Visited:
-    """The states seen so far, found by a hash of all columns and compared in full."""
+class Firings:
+    """States apart from how often timers may still fire, and how often that is, process by process.
 
-    def __init__(self, width: int) -> None:
+    Whatever can happen in a state can happen, and leads to the same, in one that differs from it only by more firings
+    left: a state is superfluous beside such a one (it is *covered*).
+    """
+
+    def __init__(self, world: World) -> None:
+        self._of_processes = slice(1, 1 + len(world.processes))
+        alike: dict[Run, int] = {}
+        runs = world.runs.values
+        self._alike = Table(lambda number: alike.setdefault(runs[number]._replace(firings=0), len(alike)))
+        self._left = Table(lambda number: runs[number].firings)
+
+    def apart(self, rows: Rows) -> tuple[Rows, Ints]:
+        """The states without their firings, and these."""
+        keys = rows.copy()
+        processes = rows[:, self._of_processes]
+        keys[:, self._of_processes] = self._alike.of(processes)
+        return keys, self._left.of(processes)
+
+
+class Visited:
+    """The states seen so far, found by a hash of all columns and compared in full. ``firings``: leave out those that
+    others cover."""
+
+    def __init__(self, width: int, firings: Firings | None = None) -> None:
         self.rows: Rows = np.zeros((1024, width), np.int32)
         self.parents = np.zeros(1024, np.int32)
         self.actions = np.zeros(1024, np.int32)
         self.count = 0
+        self._firings = firings
         generator = np.random.Generator(np.random.PCG64(width))
         self._factors = generator.integers(1, 1 << 63, width, np.uint64) * np.uint64(2) + np.uint64(1)
         self._runs: list[tuple[NDArray[np.uint64], NDArray[np.int32]]] = []
 
     def add(self, rows: Rows, parents: NDArray[np.int32], actions: NDArray[np.int32]) -> NDArray[np.bool_]:
         """Add those that are new, each once; which of them were."""
-        hashes = self._hashes(rows)
-        order = np.argsort(hashes, kind="stable")
-        hashes, rows = hashes[order], rows[order]
-        is_new = np.ones(len(order), bool)
-        is_new[1:] = hashes[1:] != hashes[:-1]
-        repeated = np.flatnonzero(~is_new)
-        if len(repeated):
-            leaders = np.maximum.accumulate(np.where(is_new, np.arange(len(order)), 0))
-            self._check(rows[repeated], rows[leaders[repeated]])
-        for known, places in self._runs:
-            at = np.searchsorted(known, hashes)
-            at[at == len(known)] = 0
-            found = np.flatnonzero((known[at] == hashes) & is_new)
-            if len(found):
-                self._check(rows[found], self.rows[places[at[found]]])
-                is_new[found] = False
-        kept = np.flatnonzero(is_new)
+        keys, left = self._apart(rows)
+        hashes = self._hashes(keys)
+        order = np.lexsort((*left.T[::-1], -left.sum(axis=1), hashes))
+        hashes, keys, left = hashes[order], keys[order], left[order]
+        same = hashes[1:] == hashes[:-1]
+        self._check(keys[1:][same], keys[:-1][same])
+        kept = np.flatnonzero(np.append(True, ~(same & (left[1:] == left[:-1]).all(axis=1)))[: len(order)])
+        kept = kept[~_covered(hashes[kept], left[kept])]
+        kept = kept[~self._known(hashes[kept], keys[kept], left[kept])]
+        was_new = np.zeros(len(order), bool)
         if len(kept):
             # In the order in which they were found.
             by_place = np.argsort(order[kept], kind="stable")
-            self._append(rows[kept[by_place]], parents[order[kept[by_place]]], actions[order[kept[by_place]]])
+            found = order[kept[by_place]]
+            self._append(rows[found], parents[found], actions[found])
             places = np.empty(len(kept), np.int32)
             places[by_place] = np.arange(self.count - len(kept), self.count, dtype=np.int32)
             self._insert(hashes[kept], places)
-        was_new = np.zeros(len(order), bool)
-        was_new[order[kept]] = True
+            was_new[found] = True
         return was_new
+
+    def _apart(self, rows: Rows) -> tuple[Rows, Ints]:
+        return (rows, np.zeros((len(rows), 0), np.int64)) if self._firings is None else self._firings.apart(rows)
+
+    def _known(self, hashes: NDArray[np.uint64], keys: Rows, left: Ints) -> NDArray[np.bool_]:
+        """Which of these states, each once, one that was seen before equals or covers."""
+        known = np.zeros(len(hashes), bool)
+        for run, places in self._runs:
+            at = np.searchsorted(run, hashes)
+            waiting = np.flatnonzero(~known)
+            while len(waiting := waiting[at[waiting] < len(run)]):
+                waiting = waiting[run[at[waiting]] == hashes[waiting]]
+                others, theirs = self._apart(self.rows[places[at[waiting]]])
+                self._check(keys[waiting], others)
+                known[waiting] = (theirs >= left[waiting]).all(axis=1)
+                waiting = waiting[~known[waiting]]
+                at[waiting] += 1
+        return known
 
     def story(self, place: int) -> list[int]:
         """The numbers of the actions that lead from the first state of all to the one at this place."""
@@ -127,6 +162,17 @@ class Visited:
             order = np.argsort(hashes, kind="stable")
             hashes, places = hashes[order], places[order]
         self._runs.append((hashes, places))
+
+
+def _covered(hashes: NDArray[np.uint64], left: Ints) -> NDArray[np.bool_]:
+    """Which states of equal hashes, those with most firings first, an earlier one covers."""
+    covered = np.zeros(len(hashes), bool)
+    for distance in range(1, len(hashes)):
+        alike = np.flatnonzero(hashes[distance:] == hashes[:-distance])
+        if not len(alike):
+            break
+        covered[alike + distance] |= (left[alike] >= left[alike + distance]).all(axis=1)
+    return covered
 
 
 Piece: TypeAlias = tuple[Rows, Ints, NDArray[np.int32]]

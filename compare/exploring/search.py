@@ -14,7 +14,7 @@ from typing import Final, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from compare.exploring.expansion import Expansion, Piece, Rows, Table, Visited, combinations
+from compare.exploring.expansion import Expansion, Firings, Piece, Rows, Table, Visited, combinations
 from compare.exploring.independence import Independence
 from protocols.engine.exploration import Action, State, World
 
@@ -51,7 +51,7 @@ class Search:
         reduced: bool = False,
         on_level: Callable[[int, int], None] | None = None,
     ) -> None:
-        self.world, self.visited = world, Visited(world.width)
+        self.world, self.visited = world, Visited(world.width, Firings(world) if reduced else None)
         self.violations: dict[int, list[Action]] = {}
         """Property to the first story that violates it."""
         self.transitions = self.depth = 0

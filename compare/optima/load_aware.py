@@ -5,7 +5,7 @@ topic), Kafka's classic protocol an assignor of the client, and a controller can
 `assign()` themselves. Under Kafka's consumer protocol the broker's assignors choose, and they see neither rate nor lag.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from math import isfinite
@@ -18,6 +18,9 @@ from protocols.load_aware.search import STEPS
 MILLIONTHS = 1_000_000
 """Of a second of a member's time, per second: the unit in which needs and capacities are whole."""
 
+CHANGED = 0.35
+"""Of the higher of two rates: more than that apart they are of different times, less is noise."""
+
 
 @dataclass(frozen=True, slots=True)
 class QueueLoad:
@@ -29,6 +32,17 @@ class QueueLoad:
     p95: float | None = None
     lag: int = 0
     handle_s: float = 1.0
+
+    @classmethod
+    def measured(cls, rates: Sequence[float], lag: int = 0, handle_s: float = 1.0) -> "QueueLoad":
+        """From the ``rates`` of equal periods, the oldest first: their mean since the queue's rate last changed by more
+        than `CHANGED`, because what was before says nothing of what comes. Raises `GroupError` for no rates."""
+        if not rates:
+            raise GroupError("a queue has no measured rates, expected one or more")
+        last, since = rates[-1], len(rates) - 1
+        while since and abs(rates[since - 1] - last) <= CHANGED * max(rates[since - 1], last):
+            since -= 1
+        return cls(sum(rates[since:]) / (len(rates) - since), lag=lag, handle_s=handle_s)
 
     def need(self, drain_s: float) -> Fraction:
         """Seconds of a member's time per second, so that the lag is gone after ``drain_s`` even at the high rate."""

@@ -31,6 +31,8 @@ SHOWN = [
     ("crash", "kafka:range", {SINGLE_OWNER: 14}, Bounds()),
     ("commits", "kafka:range", {PER_GENERATION: None, COMMITS: None}, Bounds()),
     ("crash", "kafka:cooperative-sticky", {PER_GENERATION: None, COMMITS: None}, Bounds()),
+    ("crash", "kafka:uniform", {ACKNOWLEDGED: None}, Bounds()),
+    ("fourth-joins", "kafka:range", {PER_GENERATION: None, COMMITS: None}, Bounds(1)),
     ("coordinator-killed", "kafka:range", {PER_GENERATION: None, COMMITS: None}, Bounds(1, 2)),
     ("coordinator-killed", "kafka:cooperative-sticky", {PER_GENERATION: None, COMMITS: None}, Bounds(1, 2)),
     ("coordinator-killed", "kafka:uniform", {ACKNOWLEDGED: None}, Bounds(1, 2)),

@@ -6,16 +6,15 @@ opens and takes the largest of the rest that fit; what is left goes to any bin, 
 is free; here the members are given, and what fits nowhere goes to whoever has least.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from math import ceil
-from typing import TypeVar
 
 from compare import QueueLoad, load_aware
 from compare.optima import LoadAware
 from kafka_coordinator import assign
 from protocols import Allocation, Group, Queue
-from tools.loads.day import Contender, Seen
+from tools.loads.day import MOVE_S, Contender, Seen
 from tools.loads.families import Load
 
 AHEAD_S = 60
@@ -23,8 +22,11 @@ AHEAD_S = 60
 
 HYSTERESIS = 0.1
 
-DRAIN_S = 120.0
+DRAIN_S = 30.0
 """The limit that load-aware works to."""
+
+EVERY_MOVE = 20
+"""Where a move costs what waits because of it, so many records besides."""
 
 
 def of_kafka(name: str) -> Contender:
@@ -94,47 +96,58 @@ def keda_like(seen: Seen) -> list[int]:
     return list(of_kafka("sticky")(replace(seen, capacity=chosen, owner=owner)))
 
 
-def by_load(seen: Seen, hysteresis: float = HYSTERESIS) -> LoadAware:
-    """What our strategy says to what is seen."""
+def by_load(seen: Seen, hysteresis: float = HYSTERESIS, *, weighed: bool = False) -> LoadAware:
+    """What our strategy says to what is seen. ``weighed``: a move costs by what waits because of it, not one each."""
     group, today = _group(seen)
     loads = {
-        queue: QueueLoad(rate, max(p95, rate), round(lag))
-        for queue, rate, p95, lag in zip(group.queues, seen.rate, seen.p95, seen.lag, strict=True)
+        queue: QueueLoad.measured(rates, round(lag))
+        for queue, rates, lag in zip(group.queues, zip(*seen.parts, strict=True), seen.lag, strict=True)
     }
     capacity = {str(member): each for member, each in seen.capacity.items()}
-    return load_aware(group, today, loads, capacity=capacity, drain_s=DRAIN_S, hysteresis=hysteresis, steps=2_000)
+    cost = {queue: EVERY_MOVE + round(load.rate + load.lag / MOVE_S) for queue, load in loads.items()}
+    return load_aware(
+        group,
+        today,
+        loads,
+        capacity=capacity,
+        move_cost=cost if weighed else None,
+        drain_s=DRAIN_S,
+        hysteresis=hysteresis,
+        steps=2_000,
+    )
 
 
-def ours(seen: Seen) -> list[int]:
-    """`load_aware` with what was measured in the last minute."""
-    found = by_load(seen)
-    return _members(found.allocation.group, found.allocation)
-
-
-def clairvoyant(load: Load, *, free: bool, ahead_s: int = AHEAD_S) -> Contender:
-    """One who knows the rates and capacities of the next ``ahead_s`` seconds; 1: of the present alone. ``free``: moves
-    cost it nothing, so that it evens out everything; else it is our strategy with that knowledge."""
+def ours(weighed: bool) -> Contender:
+    """`load_aware` with what was measured in the last half minute."""
 
     def ask(seen: Seen) -> list[int]:
-        ahead = slice(seen.second, seen.second + ahead_s)
+        found = by_load(seen, weighed=weighed)
+        return _members(found.allocation.group, found.allocation)
+
+    return ask
+
+
+def clairvoyant(load: Load, *, free: bool, told: bool = False) -> Contender:
+    """One who knows the rates and capacities of the next `AHEAD_S` seconds; ``told``: only up to the next change, of
+    which it learns as it happens. ``free``: moves cost it nothing, so that it evens out everything; else it is our
+    strategy with that knowledge."""
+
+    def ask(seen: Seen) -> list[int]:
+        end = min([each for each in load.changes if told and each > seen.second], default=len(load.rates))
+        ahead = slice(seen.second, min(seen.second + AHEAD_S, end))
         rate = tuple(sum(each) / len(load.rates[ahead]) for each in zip(*load.rates[ahead], strict=True))
         capacity = {member: min(each[member] for each in load.capacity[ahead]) for member in seen.capacity}
         owner = (-1,) * len(rate) if free else seen.owner
-        found = by_load(replace(seen, rate=rate, p95=rate, owner=owner, capacity=capacity), 0.0 if free else HYSTERESIS)
+        known = replace(seen, rate=rate, parts=(rate,), owner=owner, capacity=capacity)
+        found = by_load(known, 0.0 if free else HYSTERESIS)
         return _members(found.allocation.group, found.allocation)
 
     return ask
 
 
 FREE, FEWEST, OURS = "clairvoyant, moves are free", "clairvoyant, load-aware", "load-aware"
-PRESENT = "load-aware, knows the present"
-
-Found = TypeVar("Found")
-
-
-def clairvoyants(found: Mapping[str, Found]) -> tuple[Found, Found]:
-    """What both who know the future came to."""
-    return found[FREE], found[FEWEST]
+TOLD_FREE, TOLD = "told of changes, moves are free", "told of changes, load-aware"
+WEIGHED = "load-aware, moves by what waits"
 
 
 def contenders(load: Load) -> dict[str, Contender]:
@@ -142,8 +155,10 @@ def contenders(load: Load) -> dict[str, Contender]:
     return {
         FREE: clairvoyant(load, free=True),
         FEWEST: clairvoyant(load, free=False),
-        PRESENT: clairvoyant(load, free=False, ahead_s=1),
-        OURS: ours,
+        TOLD_FREE: clairvoyant(load, free=True, told=True),
+        TOLD: clairvoyant(load, free=False, told=True),
+        OURS: ours(weighed=False),
+        WEIGHED: ours(weighed=True),
         "kafka: sticky": of_kafka("sticky"),
         "kafka: uniform": of_kafka("uniform"),
         "lag-based, greedy": lag_greedy,

@@ -1,8 +1,8 @@
 """A group lives through a load: second by second, as a fluid, and nothing of a protocol but what a move costs.
 
 Every `ASK_S` seconds, and when a member joins, a contender is asked who gets what, and sees what a controller could
-have measured: the rates of the last `PAST_S` seconds (mean, 95th percentile of five-second means), what waits, and what
-each member could handle in that time. A queue that moves is read by nobody for `MOVE_S`. A member shares its time among
+have measured: the rates of the last `PAST_S` seconds (and of each `PART_S` of them), what waits, and what each member
+could handle in that time. A queue that moves is read by nobody for `MOVE_S`. A member shares its time among
 its queues as the model of `protocols.load` does: each as much as the others, but none more than it has.
 """
 
@@ -20,11 +20,12 @@ MOVE_S = 3
 
 @dataclass(frozen=True, slots=True)
 class Seen:
-    """What a contender is told. ``members``: those that are there; ``owner``: of each queue, -1 for nobody."""
+    """What a contender is told. ``parts``: the rates of periods of `PART_S`, the oldest first, and ``rate`` their mean;
+    ``capacity``: of the members that are there; ``owner``: of each queue, -1 for nobody."""
 
     second: int
     rate: tuple[float, ...]
-    p95: tuple[float, ...]
+    parts: tuple[tuple[float, ...], ...]
     lag: tuple[float, ...]
     capacity: dict[int, float]
     owner: tuple[int, ...]
@@ -89,7 +90,7 @@ def _seen(load: Load, second: int, waiting: Sequence[float], there: dict[int, fl
     return Seen(
         second,
         tuple(map(float, past.mean(axis=0))),
-        tuple(map(float, np.percentile(parts, 95, axis=0))),
+        tuple(tuple(map(float, part)) for part in parts),
         tuple(waiting),
         {member: sum(each) / len(each) for member, each in could.items()},
         tuple(member if member in there else -1 for member in owner),

@@ -18,12 +18,13 @@ CHANGE_S = 608
 @dataclass(frozen=True, slots=True)
 class Load:
     """``rates[t][q]``: records that come to queue q in second t; ``capacity[t][m]``: records that member m can handle
-    in it, 0 before it is there."""
+    in it, 0 before it is there. ``changes``: seconds at which something happens that nothing before tells of."""
 
     name: str
     about: str
     rates: tuple[tuple[float, ...], ...]
     capacity: tuple[tuple[float, ...], ...]
+    changes: tuple[int, ...] = ()
 
 
 def zipf(exponent: float, total: float, shift: int = 0) -> list[float]:
@@ -42,6 +43,7 @@ def _load(
     rate: Callable[[int], list[float]],
     capacity: Callable[[int], list[float]] = lambda second: [CAPACITY] * 6,
     seed: int = 1,
+    changes: tuple[int, ...] = (),
 ) -> Load:
     random = Random(f"{name} {seed}")
     rates = []
@@ -49,7 +51,7 @@ def _load(
         if second % 10 == 0:
             noise = [random.uniform(0.85, 1.15) for _ in range(QUEUES)]
         rates.append(tuple(each * off for each, off in zip(rate(second), noise, strict=True)))
-    return Load(name, about, tuple(rates), tuple(tuple(capacity(second)) for second in range(SECONDS)))
+    return Load(name, about, tuple(rates), tuple(tuple(capacity(second)) for second in range(SECONDS)), changes)
 
 
 def _diurnal(second: int) -> list[float]:
@@ -81,14 +83,34 @@ def families(seed: int = 1) -> tuple[Load, ...]:
         ),
         _load("zipf-1.5", "exponent 1.5, 160 records/s: one queue brings 42 %", lambda _: zipf(1.5, 160.0), seed=seed),
         _load("diurnal", "each queue has its own time of day (20 minutes long)", _diurnal, seed=seed),
-        _load("burst", "four queues bring nearly six times as much for a minute", _burst, seed=seed),
-        _load("hot-key-jump", "Zipf 1.0, and every ten minutes other queues are the hot ones", _jump, seed=seed),
-        _load("slow-member", "after ten minutes one of six members does 40 %", lambda _: [15.0] * QUEUES, _slow, seed),
+        _load(
+            "burst",
+            "four queues bring nearly six times as much for a minute",
+            _burst,
+            seed=seed,
+            changes=(CHANGE_S, CHANGE_S + 60),
+        ),
+        _load(
+            "hot-key-jump",
+            "Zipf 1.0, and every ten minutes other queues are the hot ones",
+            _jump,
+            seed=seed,
+            changes=(CHANGE_S, 2 * CHANGE_S),
+        ),
+        _load(
+            "slow-member",
+            "after ten minutes one of six members does 40 %",
+            lambda _: [15.0] * QUEUES,
+            _slow,
+            seed,
+            (CHANGE_S,),
+        ),
         _load(
             "scale-out",
             "after ten minutes a third more records come, a minute later two members join the four",
             lambda second: zipf(0.7, 330.0 if second < CHANGE_S else 440.0),
             _more,
             seed,
+            (CHANGE_S, CHANGE_S + 60),
         ),
     )

@@ -9,7 +9,6 @@ import json
 import re
 from collections.abc import Callable, Mapping, Sequence
 from fractions import Fraction
-from math import log10
 from pathlib import Path
 from typing import Any, Final
 
@@ -23,9 +22,9 @@ ROWS: Final[list[dict[str, Any]]] = json.loads(KEPT.read_text(encoding="utf-8"))
 """Each the label of a variant, its members and `compare.sweeping.scale.FIGURES`."""
 
 PICTURES: Final[Mapping[str, tuple[str, str]]] = {
-    "join": ("join_most_bytes_per_s", "bytes in the busiest second after a join (powers of 10)"),
-    "start": ("start_most_bytes_per_s", "bytes in the busiest second after a start (powers of 10)"),
-    "rest": ("rest_bytes_per_s", "bytes per second at rest (powers of 10)"),
+    "join": ("join_most_bytes_per_s", "bytes in the busiest second after a join, by members"),
+    "start": ("start_most_bytes_per_s", "bytes in the busiest second after a start, by members"),
+    "rest": ("rest_bytes_per_s", "bytes per second at rest, by members"),
 }
 """Name of a picture to the column and its title."""
 
@@ -121,7 +120,7 @@ MADE: Final[Mapping[str, Callable[[], str]]] = {
 
 
 def picture(name: str) -> Picture:
-    """A picture of `PICTURES`, both axes in powers of ten; of groups `BEYOND` the computed ones by `parabola`."""
+    """A picture of `PICTURES`, both axes logarithmic; of groups `BEYOND` the computed ones by `parabola`."""
     column, title = PICTURES[name]
     series: dict[str, list[tuple[float, float]]] = {}
     for variant in _variants():
@@ -129,8 +128,8 @@ def picture(name: str) -> Picture:
         points = [(row["members"], row[column]) for row in rows]
         if variant in grows():
             points += [(members, parabola(rows, column, members)) for members in BEYOND]
-        series[variant] = [(log10(members), log10(max(value, 1))) for members, value in points]
-    return lines(series, title, unit="")
+        series[variant] = points
+    return lines(series, title, unit="", of="B", logarithmic=True)
 
 
 def _variants() -> list[str]:

@@ -9,6 +9,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from html import escape
 
+from compare.showing.pictures.axes import axis, short
 from protocols import Allocation
 
 COLOURS = ("#0072b2", "#e69f00", "#009e73", "#cc79a7", "#56b4e9", "#d55e00", "#f0e442", "#999999")
@@ -120,29 +121,36 @@ def drawing(parts: Sequence[str], width: float, height: float, title: str, words
 _WIDTH, _CHART_HIGH, _LEFT = 780.0, 180.0, 60.0
 
 
-def lines(series: Mapping[str, Sequence[tuple[float, float]]], title: str, unit: str = "s") -> Picture:
-    """``series``: a name to its points (x ascending); ``unit`` stands behind the numbers of the x-axis."""
+def lines(
+    series: Mapping[str, Sequence[tuple[float, float]]],
+    title: str,
+    unit: str = "s",
+    *,
+    of: str = "",
+    logarithmic: bool = False,
+) -> Picture:
+    """``series``: a name to its points (x ascending); ``unit`` of x, ``of`` of y; ``logarithmic``: both axes are."""
     points = [point for each in series.values() for point in each]
-    begin, end = min(x for x, _ in points), max(x for x, _ in points)
-    most = max(max(y for _, y in points), 1e-9)
+    across = axis((x for x, _ in points), unit, logarithmic=logarithmic)
+    up = axis((y for _, y in points), of, from_zero=True, logarithmic=logarithmic)
     parts, top = legend(list(series), 10, 42, _WIDTH - 20)
     floor = top + _CHART_HIGH
 
     def place(point: tuple[float, float]) -> tuple[float, float]:
-        x, y = point
-        return _LEFT + (x - begin) / (end - begin) * (_WIDTH - _LEFT - 20), floor - y / most * (_CHART_HIGH - 10)
+        x, y = (max(each, 1) for each in point) if logarithmic else point
+        return _LEFT + across.share(x) * (_WIDTH - _LEFT - 20), floor - up.share(y) * (_CHART_HIGH - 10)
 
-    for share in (0, 0.5, 1):
-        _, y = place((begin, most * share))
-        parts += [line(_LEFT, y, _WIDTH - 20, y, FAINT), text(_LEFT - 8, y + 4, number(most * share), anchor="end")]
-    for share in (0, 0.25, 0.5, 0.75, 1):
-        at = begin + (end - begin) * share
-        parts.append(text(place((at, 0))[0], floor + 16, f"{number(at)}{unit}", anchor="middle"))
+    for value, written in up.marks:
+        _, y = place((across.begin, value))
+        parts += [line(_LEFT, y, _WIDTH - 20, y, FAINT), text(_LEFT - 8, y + 4, written, anchor="end")]
+    for value, written in across.marks:
+        x, _ = place((value, up.begin))
+        parts += [line(x, floor, x, floor + 4, FAINT), text(x, floor + 16, written, anchor="middle")]
     for at, each in enumerate(series.values()):
         path = " ".join(",".join(map(number, place(point))) for point in each)
         parts.append(f'<polyline points="{path}" fill="none" stroke="{colour(at)}" stroke-width="2"/>')
     words = [title] + [
-        f"{name}: from {number(each[0][1])} to {number(each[-1][1])}, at most {number(max(y for _, y in each))}"
+        f"{name}: from {short(each[0][1])} to {short(each[-1][1])}, at most {short(max(y for _, y in each))}"
         for name, each in series.items()
     ]
     return drawing(parts, _WIDTH, floor + 30, title, "\n".join(words))

@@ -13,9 +13,10 @@ was given up while its answer may still come.
 How a property watches: what it remembers of each process, and when that is a violation.
 """
 
-from collections.abc import Callable, Hashable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, is_dataclass
 from enum import Enum
+from operator import is_
 from types import BuiltinFunctionType, FunctionType, MappingProxyType
 from typing import Any, Final, NamedTuple, Protocol, TypeVar
 from zlib import crc32
@@ -38,20 +39,25 @@ class Keys:
     def key(self, value: object) -> Hashable:
         """The value that stands for this object. Raises `TypeError` for one that is not plain state."""
         kind = type(value)
-        if kind in _PLAIN or isinstance(value, ATOMS):
+        way = _WAYS.get(kind) or _way(kind)
+        if way is _ATOM:
             return value
-        if isinstance(value, tuple):
-            inner = tuple([self.key(each) for each in value])
+        if way is tuple:
+            inner = tuple(self._keys(value))  # type: ignore[arg-type]
             return inner if kind is tuple else (kind.__name__, inner)
-        if isinstance(value, list):
-            return ("list", *[self.key(each) for each in value])
-        if isinstance(value, dict):
-            return ("dict", *[(self.key(name), self.key(each)) for name, each in value.items()])
-        if isinstance(value, set | frozenset):
-            return ("set", frozenset(map(self.key, value)))
-        if isinstance(value, MappingProxyType) or _is_frozen(kind):
+        if way is list:
+            return ("list", *self._keys(value))  # type: ignore[arg-type]
+        if way is dict:
+            return ("dict", *zip(self._keys(value), self._keys(value.values()), strict=True))  # type: ignore[arg-type, attr-defined]
+        if way is frozenset:
+            return ("set", frozenset(map(self.key, value)))  # type: ignore[call-overload]
+        if way is _FROZEN:
             return self._once(value)
-        return (kind.__name__, *[self.key(getattr(value, name)) for name in _telling(kind)])
+        return (kind.__name__, *self._keys([getattr(value, name) for name in _telling(kind)]))
+
+    def _keys(self, values: Iterable[object]) -> list[Hashable]:
+        # Most of a node is plain: a call for each would take most of the time.
+        return [each if type(each) in _PLAIN else self.key(each) for each in values]
 
     def _once(self, value: object) -> Hashable:
         known = self._frozen.get(id(value))
@@ -65,7 +71,8 @@ class Keys:
         return known[1]
 
 
-_PLAIN = frozenset((int, str, bool, float, bytes, type(None)))
+_UNTIMED = frozenset((int, str, bool, bytes, type(None)))
+_PLAIN = _UNTIMED | {float}
 
 
 def _telling(kind: type) -> tuple[str, ...]:
@@ -80,8 +87,24 @@ def _telling(kind: type) -> tuple[str, ...]:
 _TELLING: dict[type, tuple[str, ...]] = {}
 
 
-def _is_frozen(kind: type) -> bool:
-    return is_dataclass(kind) and bool(kind.__dataclass_params__.frozen)  # type: ignore[attr-defined]
+_ATOM, _FROZEN, _STATE = "atom", "frozen", "state"
+
+_WAYS: dict[type, object] = {}
+"""How a class of values is compared: one of the three above, or the built-in class that it is one of."""
+
+
+def _way(kind: type) -> object:
+    way: object = _STATE
+    if issubclass(kind, ATOMS):
+        way = _ATOM
+    elif issubclass(kind, MappingProxyType) or (is_dataclass(kind) and bool(kind.__dataclass_params__.frozen)):  # type: ignore[attr-defined]
+        way = _FROZEN
+    elif issubclass(kind, set | frozenset):
+        way = frozenset
+    else:
+        way = next((built_in for built_in in (tuple, list, dict) if issubclass(kind, built_in)), _STATE)
+    _WAYS[kind] = way
+    return way
 
 
 def floats_of(value: object, found: set[float]) -> None:
@@ -94,25 +117,22 @@ def map_times(value: object, change: Callable[[float], float]) -> object:
     kind = type(value)
     if kind is float and isinstance(value, float):
         return change(value)
-    if kind in _PLAIN or isinstance(value, ATOMS):
-        return value
+    way = _WAYS.get(kind) or _way(kind)
     if isinstance(value, tuple):
-        inner = [map_times(each, change) for each in value]
-        if all(one is other for one, other in zip(inner, value, strict=True)):
+        inner = [each if type(each) in _UNTIMED else map_times(each, change) for each in value]
+        if all(map(is_, inner, value)):
             return value
         return tuple(inner) if kind is tuple else tuple.__new__(type(value), inner)
     if isinstance(value, list):
-        value[:] = [map_times(each, change) for each in value]
+        value[:] = [each if type(each) in _UNTIMED else map_times(each, change) for each in value]
     elif isinstance(value, dict):
         for name, each in value.items():
-            value[name] = map_times(each, change)
-    elif isinstance(value, set | frozenset | MappingProxyType) or _is_frozen(kind):
-        pass
-    else:
+            if type(each) not in _UNTIMED:
+                value[name] = map_times(each, change)
+    elif way is _STATE:
         for name in _telling(kind):
             before = getattr(value, name)
-            after = map_times(before, change)
-            if after is not before:
+            if type(before) not in _UNTIMED and (after := map_times(before, change)) is not before:
                 setattr(value, name, after)
     return value
 

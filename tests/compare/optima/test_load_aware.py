@@ -42,6 +42,21 @@ def test_lag_and_handling_count_as_time_of_a_member() -> None:
     assert load_aware(GROUP, TODAY, loads(10, 10, 10, 0, 0, p95=40, handle_s=0.01), capacity=1).cost == 1
 
 
+@pytest.mark.parametrize(
+    ("rates", "rate"),
+    [
+        ([14, 14, 14, 14, 30, 80], 80),
+        ([80, 80, 20, 14, 15], (14 + 15 + 20) / 3),
+        ([10, 12, 11], 11),
+        ([0, 0, 0], 0),
+        ([0, 5], 5),
+        ([70, 95, 72, 100], (70 + 95 + 72 + 100) / 4),
+    ],
+)
+def test_a_measured_rate_is_the_mean_since_the_last_change(rates: list[float], rate: float) -> None:
+    assert QueueLoad.measured(rates, lag=3) == QueueLoad(pytest.approx(rate), lag=3)
+
+
 def test_who_is_gone_owned_nothing_and_dear_queues_stay() -> None:
     found = load_aware(GROUP.without("c1"), TODAY, loads(10, 10, 10, 10, 10), capacity=30)
     assert (found.cost, [queue.number for queue, _ in found.newly_owned]) == (0, [0, 1, 2])
