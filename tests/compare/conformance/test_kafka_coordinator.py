@@ -40,7 +40,7 @@ SHARE, NEW_SHARE = GOLDEN / "coordinator-share.jsonl.gz", GOLDEN / "coordinator-
         ("classic-4.4", 138),
         ("consumer-4.4", 313),
         ("stories", 93),
-        ("random", 7),
+        ("random", 8),
         ("share", 121),
         ("share-4.4", 212),
     ],
