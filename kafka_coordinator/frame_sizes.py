@@ -27,30 +27,30 @@ _TAGS = 1
 _UUID = 16
 
 
-def _varint(number: int) -> int:
+def varint(number: int) -> int:
     return 1 if number < 1 << 7 else -(-number.bit_length() // 7)
 
 
 @lru_cache(maxsize=1 << 16)
-def _text(value: str | None) -> int:
-    return 1 if value is None else _data(len(value.encode()))
+def text(value: str | None) -> int:
+    return 1 if value is None else data(len(value.encode()))
 
 
-def _data(length: int) -> int:
-    return _varint(length + 1) + length
+def data(length: int) -> int:
+    return varint(length + 1) + length
 
 
-def _array(sizes: Iterable[int]) -> int:
+def array(sizes: Iterable[int]) -> int:
     listed = list(sizes)
-    return _varint(len(listed) + 1) + sum(listed)
+    return varint(len(listed) + 1) + sum(listed)
 
 
-def _by_topic(partitions: Iterable[Partition], of_one: int, name: Callable[[str], int] = _text) -> int:
+def _by_topic(partitions: Iterable[Partition], of_one: int, name: Callable[[str], int] = text) -> int:
     """Topics, each with so many bytes for every partition."""
     counts: dict[str, int] = {}
     for topic, _ in partitions:
         counts[topic] = counts.get(topic, 0) + 1
-    return _array(name(topic) + _varint(count + 1) + count * of_one + _TAGS for topic, count in counts.items())
+    return array(name(topic) + varint(count + 1) + count * of_one + _TAGS for topic, count in counts.items())
 
 
 def _by_id(partitions: Iterable[Partition]) -> int:
@@ -73,100 +73,100 @@ def _listed(partitions: Iterable[Partition]) -> int:
 
 
 def _join(told: messages.JoinGroup) -> int:
-    protocols = _array(_text(name) + _data(opaque(metadata)) + _TAGS for name, metadata in told.protocols)
-    reason = _text(told.reason or None)
-    return _text(told.group) + 8 + _ids(told) + _text(told.protocol_type) + protocols + reason
+    protocols = array(text(name) + data(opaque(metadata)) + _TAGS for name, metadata in told.protocols)
+    reason = text(told.reason or None)
+    return text(told.group) + 8 + _ids(told) + text(told.protocol_type) + protocols + reason
 
 
 def _ids(told: Any) -> int:
-    return _text(told.member_id) + _text(told.instance_id)
+    return text(told.member_id) + text(told.instance_id)
 
 
 def _joined(told: messages.JoinGroupAnswer) -> int:
-    members = _array(_ids(each) + _data(opaque(each.metadata)) + _TAGS for each in told.members)
-    names = _text(told.protocol_type) + _text(told.protocol) + _text(told.leader) + _text(told.member_id)
+    members = array(_ids(each) + data(opaque(each.metadata)) + _TAGS for each in told.members)
+    names = text(told.protocol_type) + text(told.protocol) + text(told.leader) + text(told.member_id)
     return 4 + 2 + 4 + names + 1 + members
 
 
 def _sync(told: messages.SyncGroup) -> int:
-    assignments = _array(_text(name) + _data(opaque(share)) + _TAGS for name, share in told.assignments.items())
-    return _text(told.group) + 4 + _ids(told) + _text(told.protocol_type) + _text(told.protocol) + assignments
+    assignments = array(text(name) + data(opaque(share)) + _TAGS for name, share in told.assignments.items())
+    return text(told.group) + 4 + _ids(told) + text(told.protocol_type) + text(told.protocol) + assignments
 
 
 def _synced(told: messages.SyncGroupAnswer) -> int:
-    return 4 + 2 + _text(told.protocol_type) + _text(told.protocol) + _data(opaque(told.assignment))
+    return 4 + 2 + text(told.protocol_type) + text(told.protocol) + data(opaque(told.assignment))
 
 
 def _leave(told: messages.LeaveGroup) -> int:
-    return _text(told.group) + _array(_ids(each) + _text(each.reason or None) + _TAGS for each in told.members)
+    return text(told.group) + array(_ids(each) + text(each.reason or None) + _TAGS for each in told.members)
 
 
 def _left(told: messages.LeaveGroupAnswer) -> int:
-    return 4 + 2 + _array(_text(member) + _text(instance) + 2 + _TAGS for member, instance, _ in told.members)
+    return 4 + 2 + array(text(member) + text(instance) + 2 + _TAGS for member, instance, _ in told.members)
 
 
 def _commit(told: messages.OffsetCommit) -> int:
-    texts = sum(_text(text) for _, _, text in told.offsets)
+    texts = sum(text(each) for _, _, each in told.offsets)
     topics = _by_topic((partition for partition, _, _ in told.offsets), 4 + 8 + 4 + _TAGS)
-    return _text(told.group) + 4 + _ids(told) + topics + texts
+    return text(told.group) + 4 + _ids(told) + topics + texts
 
 
 def _fetch(told: messages.OffsetFetch) -> int:
     topics = 1 if told.partitions is None else _by_topic(told.partitions, 4)
-    return 1 + _text(told.group) + _text(told.member_id) + 4 + topics + _TAGS + 1
+    return 1 + text(told.group) + text(told.member_id) + 4 + topics + _TAGS + 1
 
 
 def _fetched(told: messages.OffsetFetchAnswer) -> int:
-    texts = sum(map(_text, told.texts or ("",) * len(told.offsets)))
+    texts = sum(map(text, told.texts or ("",) * len(told.offsets)))
     topics = _by_topic((partition for partition, _, _ in told.offsets), 4 + 8 + 4 + 2 + _TAGS)
-    return 4 + 1 + _text("") + topics + texts + 2 + _TAGS
+    return 4 + 1 + text("") + topics + texts + 2 + _TAGS
 
 
 def _asked_metadata(told: messages.MetadataRequest) -> int:
-    topics = 1 if told.topics is None else _array(_UUID + _text(topic) + _TAGS for topic in told.topics)
+    topics = 1 if told.topics is None else array(_UUID + text(topic) + _TAGS for topic in told.topics)
     return topics + 1 + 1
 
 
 def _metadata(told: messages.MetadataAnswer) -> int:
     """One replica of each partition where nothing is told of replicas; ids of the cluster and hosts as ours are."""
-    brokers = _array(4 + _text(_HOST) + 4 + 1 + _TAGS for _ in told.brokers)
+    brokers = array(4 + text(_HOST) + 4 + 1 + _TAGS for _ in told.brokers)
     partition = 2 + 4 + 4 + 4 + 2 * (1 + 4) + 1 + _TAGS
     topics = (
-        2 + _text(topic) + _UUID + 1 + _varint(len(leaders) + 1) + len(leaders) * partition + 4 + _TAGS
+        2 + text(topic) + _UUID + 1 + varint(len(leaders) + 1) + len(leaders) * partition + 4 + _TAGS
         for topic, leaders in told.topics.items()
     )
-    return 4 + brokers + _text(_CLUSTER) + 4 + _array(topics) + 2
+    return 4 + brokers + text(_CLUSTER) + 4 + array(topics) + 2
 
 
 def _consumer(told: messages.ConsumerGroupHeartbeat) -> int:
-    topics = 1 if told.topics is None else _array(map(_text, told.topics))
+    topics = 1 if told.topics is None else array(map(text, told.topics))
     owned = 1 if told.owned is None else _by_id(told.owned)
-    names = _text(told.rack) + _text(told.regex) + _text(told.assignor)
-    return _text(told.group) + _ids(told) + 4 + names + 4 + topics + owned
+    names = text(told.rack) + text(told.regex) + text(told.assignor)
+    return text(told.group) + _ids(told) + 4 + names + 4 + topics + owned
 
 
 def _consumer_told(told: messages.ConsumerGroupHeartbeatAnswer) -> int:
     share = 1 if told.assignment is None else 1 + _by_id(told.assignment) + _TAGS
-    return 4 + 2 + _text(told.error_message) + _text(told.member_id) + 4 + 4 + share
+    return 4 + 2 + text(told.error_message) + text(told.member_id) + 4 + 4 + share
 
 
 def _share(told: group.ShareGroupHeartbeat) -> int:
-    topics = 1 if told.topics is None else _array(map(_text, told.topics))
-    return _text(told.group) + _text(told.member_id) + 4 + _text(told.rack) + topics
+    topics = 1 if told.topics is None else array(map(text, told.topics))
+    return text(told.group) + text(told.member_id) + 4 + text(told.rack) + topics
 
 
 def _share_told(told: group.ShareGroupHeartbeatAnswer) -> int:
     permitted = 1 if told.assignment is None else 1 + _by_id(told.assignment) + _TAGS
-    return 4 + 2 + _text(told.error_message) + _text(told.member_id) + 4 + 4 + permitted
+    return 4 + 2 + text(told.error_message) + text(told.member_id) + 4 + 4 + permitted
 
 
 def _acknowledge(told: records.ShareAcknowledge) -> int:
     of_topics: dict[str, list[int]] = {}
     for (topic, _), ranges in told.acknowledged:
-        batches = _array(8 + 8 + _varint(len(types) + 1) + len(types) + _TAGS for _, _, types in ranges)
+        batches = array(8 + 8 + varint(len(types) + 1) + len(types) + _TAGS for _, _, types in ranges)
         of_topics.setdefault(topic, []).append(4 + batches + _TAGS)
-    topics = _array(_UUID + _array(partitions) + _TAGS for partitions in of_topics.values())
-    return _text(told.group) + _text(told.member_id) + 4 + 1 + topics
+    topics = array(_UUID + array(partitions) + _TAGS for partitions in of_topics.values())
+    return text(told.group) + text(told.member_id) + 4 + 1 + topics
 
 
 def _acknowledged(told: records.ShareAcknowledgeAnswer) -> int:
@@ -179,10 +179,10 @@ _HOST, _CLUSTER = "127.0.0.1", "x" * 22
 """The hosts of brokers, and the id of a cluster, which has 22 characters."""
 
 _REQUESTS: Mapping[type[Message], Callable[[Any], int]] = {
-    messages.FindCoordinator: lambda told: 1 + _array([_text(told.group)]),
+    messages.FindCoordinator: lambda told: 1 + array([text(told.group)]),
     messages.JoinGroup: _join,
     messages.SyncGroup: _sync,
-    messages.Heartbeat: lambda told: _text(told.group) + 4 + _ids(told),
+    messages.Heartbeat: lambda told: text(told.group) + 4 + _ids(told),
     messages.LeaveGroup: _leave,
     messages.OffsetCommit: _commit,
     messages.OffsetFetch: _fetch,
@@ -193,7 +193,7 @@ _REQUESTS: Mapping[type[Message], Callable[[Any], int]] = {
 }
 
 _ANSWERS: Mapping[type[Message], Callable[[Any], int]] = {
-    messages.CoordinatorFound: lambda told: 4 + _array([_text("") + 4 + _text(_HOST) + 4 + 2 + 1 + _TAGS]),
+    messages.CoordinatorFound: lambda told: 4 + array([text("") + 4 + text(_HOST) + 4 + 2 + 1 + _TAGS]),
     messages.JoinGroupAnswer: _joined,
     messages.SyncGroupAnswer: _synced,
     messages.HeartbeatAnswer: lambda told: 4 + 2,

@@ -2,24 +2,22 @@
 ``__consumer_offsets`` (spec 1.3).
 
 All members are alike: of one topic, with ids, client ids and shares of equal length. Frames are those of `frame_sizes`,
-which has one message for all members; here one member is written, and the others are added. Records are counted field
-by field of Kafka's schemas: a group's metadata in version 3 and the member's target in version 0, which 4.4.0 writes
-(`GroupCoordinatorRecordHelpers`).
-
-In Kafka `GroupMetadataValue`, `ConsumerGroupTargetAssignmentMemberValue`, `DefaultRecordBatch`, `DefaultRecord`.
+which has one message for all members; here one member is written, and the others are added. So it is with records,
+whose sizes are those of `kafka_coordinator.coordinator.batches`.
 """
 
 from typing import NamedTuple
 
 from kafka_coordinator import messages
 from kafka_coordinator.assignors.inputs import Partition
-from kafka_coordinator.frame_sizes import frame_size, opaque
+from kafka_coordinator.coordinator.batches import BATCH_HEAD, key_bytes, record_bytes, stored_bytes, value_bytes
+from kafka_coordinator.coordinator.consumer_groups.storing import TargetKey
+from kafka_coordinator.coordinator.log import GroupKey, GroupValue, StoredMember
+from kafka_coordinator.frame_sizes import frame_size
+from kafka_coordinator.versions import DEFAULT
 
-_BATCH_HEAD = 61
-_RECORD_HEAD = 1 + 1 + 1 + 1
-"""Attributes, the deltas of time and offset with a byte each, the number of headers."""
-_UUID, _HOST = 36, len("/127.0.0.1")
-"""Characters of an id that a client or the broker makes up, and of a member's host."""
+_UUID, _HOST = 36, "/127.0.0.1"
+"""Characters of an id that a client or the broker makes up, and a member's host."""
 
 
 class Alike(NamedTuple):
@@ -61,31 +59,20 @@ def sync_bytes(alike: Alike, members: int) -> int:
 
 def metadata_batch_bytes(alike: Alike, members: int) -> int:
     """The batch with the one record that a classic group is written in after its leader's SyncGroup."""
-    each = 2 + len(alike.member_id) + 2 + 2 + len(alike.client_id) + 2 + _HOST + 4 + 4
-    each += 4 + opaque(alike.subscription) + 4 + opaque(alike.share)
-    names = 2 + len("consumer") + 2 + len(alike.protocol) + 2 + len(alike.member_id)
-    return _BATCH_HEAD + _record(2 + 2 + len(alike.group), 2 + names + 4 + 8 + 4 + members * each)
+    member = StoredMember(alike.member_id, None, alike.client_id, _HOST, 0, 0, alike.subscription, alike.share)
+    key, head = GroupKey(alike.group), GroupValue("consumer", 1, alike.protocol, alike.member_id, 0, ())
+    value = value_bytes(key, head, DEFAULT) + members * stored_bytes(member)
+    return BATCH_HEAD + record_bytes(key_bytes(key), value, 0)
 
 
 def target_batch_bytes(alike: Alike, members: int) -> int:
     """The targets of so many members of the consumer protocol, which the coordinator writes together; what else the
     same heartbeat writes (at most five records) is left out."""
-    key = 2 + 2 + len(alike.group) + 2 + _UUID
-    value = 2 + 1 + 16 + 1 + 4 * len(alike.share) + 1 + 1
+    key = TargetKey(alike.group, "0" * _UUID)
+    each = record_bytes(key_bytes(key), value_bytes(key, alike.share, DEFAULT), 0)
     # The record's number in its batch takes a byte up to 63, two up to 8,191 and so on.
     deltas = sum(max(0, members - first) for first in (64, 8_192, 1_048_576))
-    return _BATCH_HEAD + members * _record(key, value) + deltas
-
-
-def _record(key: int, value: int) -> int:
-    """A record whose key and value have so many bytes."""
-    content = _RECORD_HEAD + _length(key) + key + _length(value) + value
-    return _length(content) + content
-
-
-def _length(number: int) -> int:
-    """Bytes of a signed varint that is not negative."""
-    return max(1, -(-(2 * number).bit_length() // 7))
+    return BATCH_HEAD + members * each + deltas
 
 
 def _array_length(items: int) -> int:

@@ -80,7 +80,8 @@ def _protocols(req: Request) -> tuple[tuple[str, Opaque], ...]:
     """All protocols of a JoinGroup have the same metadata: a consumer's, or the topics as a text."""
     topics = tuple(req["topics"])
     is_consumer = req["protocol_type"] == CONSUMER_PROTOCOL_TYPE
-    metadata: Opaque = ConsumerMetadata(topics) if is_consumer else ",".join(topics)
+    owned = named(req.get("owned", ())) or ()
+    metadata: Opaque = ConsumerMetadata(topics, owned) if is_consumer else ",".join(topics)
     return tuple((name, metadata) for name in req["protocols"])
 
 

@@ -238,6 +238,7 @@ class Members:
         self.by_hand: set[MemberKey] = set()
         """Members whose user's loop is code outside of the model (`kafka_coordinator.consumer.by_hand`)."""
         self.poll_wait: dict[MemberKey, int] = {}
+        self.first_wait: dict[MemberKey, int] = {}
         """Members whose user's loop notices a new target of the consumer protocol late (`ConsumerConfig`)."""
         self._topology = topology
         self._settings = settings
@@ -290,6 +291,7 @@ class Members:
             load=load,
             settings=settings,
             poll_wait=self.poll_wait.get(MemberKey(group, member), 0),
+            first_wait=self.first_wait.get(MemberKey(group, member), 0),
             by_hand=MemberKey(group, member) in self.by_hand,
         )
 

@@ -291,5 +291,7 @@ class ConsumerConfig:
     poll_wait: int = 0
     """How long, under the consumer protocol, the user's thread waits for records inside poll(), at most, in
     milliseconds, before it does what the background thread asks for: the world chooses each time."""
+    first_wait: int = 0
+    """How long it waits before its first assignment, because its process has just started; 0: as always."""
     by_hand: bool = False
     """The user's loop is code outside of the model: see `kafka_coordinator.consumer.by_hand`."""

@@ -105,6 +105,8 @@ class Core(NodeState):
     image_of_new_topics: int = 0
     """How often this broker has been told of the topics, and when last of one that is new."""
     queues: Apart[Mapping[str, tuple[Queue, ...]]] = field(default_factory=dict)
+    staged: Apart[list[tuple[int, Key, Value | None]] | None] = None
+    """What the request that is being handled writes if a batch takes it all; None: it is written at once."""
     _subscriptions: Apart[Emptied[dict[tuple[str, ...], SubscribedTopics]]] = field(default_factory=dict)
     _known: Apart[Emptied[dict[Opaque, tuple[Queue, ...]]]] = field(default_factory=dict)
 
@@ -133,7 +135,10 @@ class Core(NodeState):
         return self.storage.partitions[partition]
 
     def write(self, partition: int, key: Key, value: Value | None) -> None:
-        self.log(partition).append(key, value)
+        if self.staged is None:
+            self.log(partition).append(key, value)
+        else:
+            self.staged.append((partition, key, value))
 
     def readable(self, group_id: str) -> ConsumerGroup | None:
         """The group of the consumer protocol that a request sees that only reads."""

@@ -120,6 +120,8 @@ class Group(NodeState):
     """Whether a member's grant has ended since the last generation was complete."""
     told_generation: int = 0
     """The generation as the observer saw it last."""
+    converted: tuple[str, ...] = ()
+    """Members of when it was a group of the consumer protocol, whose timers may run on."""
     _peak: int = 0
     _order: Sequence[str] | None = ()
 

@@ -83,8 +83,9 @@ def resign(core: Core, partition: int, now: Time, out: Outbox) -> None:
         out.cancel_timer(sync_timer(group))
         for member_id in group.pending_join:
             out.cancel_timer(session_timer(group.id, member_id))
+        for member_id in (*group.members, *group.converted):
+            cancel_timers(group.id, member_id, out)
         for member in group.ordered():
-            cancel_timers(group.id, member.id, out)  # those, too, of when the group was one of the consumer protocol
             if member.join is not None:
                 core.answer(member.join, join_refused(member.join.correlation, NOT_COORDINATOR, member.id), out)
             if member.sync is not None:

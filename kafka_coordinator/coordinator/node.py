@@ -12,6 +12,7 @@ from typing import Any
 
 from kafka_coordinator import messages
 from kafka_coordinator.coordinator import transactional_offsets
+from kafka_coordinator.coordinator.batches import in_one_batch, may_be_too_large
 from kafka_coordinator.coordinator.commands import (
     GroupSettings,
     MarkerWritten,
@@ -242,6 +243,13 @@ class Coordinator(NodeState):
 
     def receive(self, now: Time, sender: str, message: Message, out: Outbox) -> None:
         """A request about a group, or a command."""
+        core = self.core
+        if may_be_too_large(core, message):
+            in_one_batch(core, sender, message, out, lambda held: self._handle(now, sender, message, held))
+        else:
+            self._handle(now, sender, message, out)
+
+    def _handle(self, now: Time, sender: str, message: Message, out: Outbox) -> None:
         core = self.core
         kind = type(message)
         handle = _OF_A_GROUP.get(kind)

@@ -38,6 +38,8 @@ class BrokerSettings:
     offsets_retention_check_interval_ms: int = 600_000
     offsets_commit_timeout_ms: int = 5_000
     """A commit that is not replicated within so long has failed."""
+    message_max_bytes: int = 1_048_588
+    """Of a batch in ``__consumer_offsets``."""
     offset_metadata_max_bytes: int = 4_096
     """Compared with the number of characters."""
     group_coordinator_rebalance_protocols: str = "classic,consumer"

@@ -105,6 +105,15 @@ WRITTEN: Final = (
         {"group.consumer.assignment.interval.ms": 0},
     ),
     Written(
+        "large-batch",
+        ASKED,
+        (),
+        [beats("a", 0), beats("b", 0, subscribed=[*"ABCDEF"]), waits(1000), beats("a", 2), beats("b", 2)],
+        ("UNKNOWN_SERVER_ERROR",),
+        {"message.max.bytes": 330},
+        dict.fromkeys("ABCDEF", 4),
+    ),
+    Written(
         "forgotten-group",
         ASKED,
         (),

@@ -26,7 +26,9 @@ import java.util.Properties;
 import java.util.Set;
 import java.util.TreeMap;
 import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.ExecutorService;
+import java.util.concurrent.Future;
 import java.util.concurrent.ThreadPoolExecutor;
 import java.util.concurrent.TimeUnit;
 import java.util.function.Supplier;
@@ -35,6 +37,7 @@ import org.apache.kafka.clients.consumer.ConsumerPartitionAssignor.Subscription;
 import org.apache.kafka.clients.consumer.internals.ConsumerProtocol;
 import org.apache.kafka.common.TopicPartition;
 import org.apache.kafka.common.Uuid;
+import org.apache.kafka.common.errors.RecordTooLargeException;
 import org.apache.kafka.common.message.*;
 import org.apache.kafka.common.metadata.PartitionRecord;
 import org.apache.kafka.common.metadata.RemoveTopicRecord;
@@ -142,7 +145,7 @@ public final class StoryPlayer {
             if (method.getName().equals("withPartitionMetadataClient")) // since 4.2; for deletions alone
                 method.invoke(builder, Proxy.newProxyInstance(getClass().getClassLoader(), method.getParameterTypes(), (proxy, called, given) -> null));
         service = builder
-            .withTime(clock).withTimer(clock).withLoader(new Loader()).withWriter(writer())
+            .withTime(clock).withTimer(clock).withLoader(new Loader()).withWriter(writer(trace.get("config").path("message.max.bytes").asInt(1_048_588)))
             .withCoordinatorRuntimeMetrics(runtimeMetrics(metrics))
             .withGroupCoordinatorMetrics(new GroupCoordinatorMetrics(new MetricsRegistry(), metrics))
             .withGroupConfigManager(groupConfigs)
@@ -173,8 +176,8 @@ public final class StoryPlayer {
         return (GroupConfigManager) made.newInstance(given.toArray());
     }
 
-    /** The log, committed as soon as it is written. */
-    private PartitionWriter writer() {
+    /** The log, committed as soon as it is written; no batch of it has more bytes than `most`. */
+    private PartitionWriter writer(int most) {
         return (PartitionWriter) Proxy.newProxyInstance(getClass().getClassLoader(), new Class<?>[] {PartitionWriter.class},
             (proxy, method, arguments) -> switch (method.getName()) {
                 case "registerListener" -> {
@@ -184,6 +187,8 @@ public final class StoryPlayer {
                 case "deregisterListener" -> null;
                 case "config" -> new LogConfig(new Properties());
                 case "append" -> {
+                    if ((int) arguments[2].getClass().getMethod("sizeInBytes").invoke(arguments[2]) > most)
+                        throw new RecordTooLargeException("more than " + most);
                     for (Object record : (Iterable<?>) arguments[2].getClass().getMethod("records").invoke(arguments[2]))
                         log.add(new Written(part(record, "key"), part(record, "value")));
                     listener.onHighWatermarkUpdated((TopicPartition) arguments[0], log.size());
@@ -261,10 +266,22 @@ public final class StoryPlayer {
     private void settle() throws Exception {
         for (int times = 0; times < 3; times++) {
             service.listGroups(context(5, "nobody"), new ListGroupsRequestData()).get(60, TimeUnit.SECONDS);
-            if (matcher instanceof ThreadPoolExecutor pool) // of several threads; of one before 4.3
-                while (pool.getActiveCount() > 0 || !pool.getQueue().isEmpty()) Thread.sleep(1);
+            if (matcher instanceof ThreadPoolExecutor pool) passAll(pool); // of several threads; of one before 4.3
             else matcher.submit(() -> { }).get(60, TimeUnit.SECONDS);
         }
+    }
+
+    /** Each thread of the pool runs a task of ours at the same time, so that all earlier tasks are done. */
+    private static void passAll(ThreadPoolExecutor pool) throws Exception {
+        CountDownLatch here = new CountDownLatch(pool.getCorePoolSize());
+        List<Future<?>> passing = new ArrayList<>();
+        for (int number = 0; number < pool.getCorePoolSize(); number++)
+            passing.add(pool.submit(() -> {
+                here.countDown();
+                here.await();
+                return null;
+            }));
+        for (Future<?> each : passing) each.get(60, TimeUnit.SECONDS);
     }
 
     private void advance(long until) throws Exception {
@@ -418,7 +435,8 @@ public final class StoryPlayer {
         return switch (op) {
             case "join_group" -> {
                 var protocols = new JoinGroupRequestData.JoinGroupRequestProtocolCollection();
-                byte[] metadata = bytes(ConsumerProtocol.serializeSubscription(new Subscription(texts(req.get("topics")))));
+                byte[] metadata = bytes(ConsumerProtocol.serializeSubscription(
+                    new Subscription(texts(req.get("topics")), null, partitions(req.path("owned")))));
                 for (String name : texts(req.get("protocols")))
                     protocols.add(new JoinGroupRequestData.JoinGroupRequestProtocol().setName(name).setMetadata(metadata));
                 yield call("joinGroup", context, new JoinGroupRequestData().setGroupId(group).setMemberId(member)
@@ -516,6 +534,12 @@ public final class StoryPlayer {
         of.forEach((name, numbers) -> made.add(
             new ConsumerGroupHeartbeatRequestData.TopicPartitions().setTopicId(topicId(name)).setPartitions(numbers)));
         return made;
+    }
+
+    private static List<TopicPartition> partitions(JsonNode pairs) {
+        List<TopicPartition> named = new ArrayList<>();
+        pairs.forEach(pair -> named.add(new TopicPartition(pair.get(0).asText(), pair.get(1).asInt())));
+        return named;
     }
 
     private static byte[] assignment(String text) {

@@ -46,6 +46,8 @@ class Member:
         self.epoch, self.owned, self.is_in = 0, [], False  # type: tuple[int, list[Any], bool]
         self.leads, self.followers, self.protocol = False, [], "range"  # type: tuple[bool, list[str], str]
         self.topics: list[str] = []
+        self.before = 0
+        """The epoch that it had before this one."""
 
 
 class RandomStory:
@@ -55,7 +57,7 @@ class RandomStory:
         self.random, self.kind = Random(seed), KINDS[seed % len(KINDS)]
         topics = self.random.sample(_TOPICS, self.random.randint(2, 7))
         self.topics = {name: self._one(1, 2, 3, 5, 12) for name in topics}
-        self.loses, self.crowd = self._one(0.0, 0.1, 0.3), self._one(6, 14)
+        self.loses, self.crowd, self.dies = self._one(0.0, 0.1, 0.3), self._one(6, 14, 30), self._one(0.0, 0.0, 0.05)
         self.config = {"group.initial.rebalance.delay.ms": self._one(0, 500, 3000)}
         if version != "4.1.0":
             self.config["group.consumer.assignment.interval.ms"] = self._one(0, 500, 1000, 1000, 3000)
@@ -85,6 +87,8 @@ class RandomStory:
         return self.random.choice(of)
 
     def _next(self) -> None:
+        if self.random.random() < self.dies and len(self.members) > 2:
+            self.members.pop(self.random.randrange(len(self.members)))  # silently
         chance = self.random.random()
         if chance < 0.17 or not self.members:
             self._newcomer() if len(self.members) < self.crowd else self._wait()
@@ -161,8 +165,10 @@ class RandomStory:
                 self.names += 1
                 member.id = f"k{self.names}"
             self._beat(member, joins=True)
-        elif chance < 0.62:
+        elif chance < 0.60:
             self._beat(member, owned=member.owned if self.random.random() < 0.7 else None)
+        elif chance < 0.62:  # sent before its last answer came
+            self._beat(member, member_epoch=max(member.before, 1), owned=self._one(None, member.owned, []))
         elif chance < 0.72:
             member.topics = self._some_topics()
             self._beat(member, **self._subscription(member, self.kind == "pattern" and self.random.random() < 0.6))
@@ -221,10 +227,14 @@ class RandomStory:
         given = {"member_id": member.id, "instance_id": member.instance, "client_id": "c", "api_version": 9}
         session = self._one(10, 5999, 10_000_000) if self.random.random() < 0.02 else self._one(6000, 10_000, _LONG)
         timeouts = {"session_timeout_ms": session, "rebalance_timeout_ms": self._one(5000, 12_000, 30_000)}
-        protocols = self._one(["range"], ["cooperative-sticky", "range"], ["range", "roundrobin", "sticky"])
+        protocols = self._one(
+            ["range"], ["cooperative-sticky", "range"], ["range", "roundrobin", "sticky"], ["sticky", "range"]
+        )
         if self.random.random() < 0.04:
             protocols = ["other"]
         about = {"protocol_type": "consumer", "protocols": protocols, "topics": member.topics}
+        if self.random.random() < 0.4:
+            about["owned"] = member.owned
         self._do("join_group", {**given, **timeouts, **about}, member)
 
     def _classic(self, member: Member) -> None:
@@ -235,7 +245,7 @@ class RandomStory:
         elif not member.is_in or chance < 0.15:
             self._join(member)
         elif chance < 0.55:
-            shares = {each: f"P:{self._one(*_TOPICS[:3])}-{n}" for n, each in enumerate(member.followers)}
+            shares = {each: self._share(number) for number, each in enumerate(member.followers)}
             given = {"generation": member.epoch, "protocol_type": "consumer", "protocol": member.protocol}
             self._do("sync_group", {**own, **given, "assignments": shares if member.leads else {}}, member)
         elif chance < 0.78:
@@ -252,6 +262,11 @@ class RandomStory:
         else:  # its process was restarted
             member.id, member.is_in = "", False
             self._join(member)
+
+    def _share(self, number: int) -> str:
+        """What a leader gives to its member of this number: nothing that another one has."""
+        topics = sorted(self.random.sample(_TOPICS[:3], self._one(0, 1, 1, 2)))
+        return "P:" + ",".join(f"{topic}-{number}" for topic in topics)
 
     def _wrong(self, member: Member) -> None:
         own = {"member_id": self._one(member.id, "ghost"), "instance_id": self._one(member.instance, "i1", None)}
@@ -314,6 +329,7 @@ class RandomStory:
         elif error == "NONE" and "member_epoch" in resp and self.random.random() < self.loses:
             pass  # the answer is lost
         elif error == "NONE" and "member_epoch" in resp:
+            member.before = member.epoch
             member.epoch, member.is_in = resp["member_epoch"], resp["member_epoch"] > 0
             member.owned = member.owned if resp["assignment"] is None else resp["assignment"]
         elif error == "NONE" and "generation" in resp:
@@ -321,6 +337,9 @@ class RandomStory:
             member.id = symbols.get(resp["member_id"], resp["member_id"])
             member.leads, member.protocol = resp["leader"] == resp["member_id"], resp["protocol"]
             member.followers = [symbols.get(each["member_id"], each["member_id"]) for each in resp["members"]]
+        elif error == "NONE" and str(resp.get("assignment")).startswith("P:"):
+            listed = [each.rpartition("-") for each in resp["assignment"][2:].split(",") if each]
+            member.owned = [[topic, int(number)] for topic, _, number in listed]
 
 
 def trace_of(seed: int, version: str, length: int = 40) -> dict[str, Any]:

@@ -50,7 +50,9 @@ def play(plan: Plan, run: Run) -> Happened:
     cluster = KafkaCluster(scenario, system, simulation)
     for member, client in plan.clients.items():
         if not client.is_classic:
-            cluster.members.poll_wait[MemberKey(plan.recording.group, member)] = run.poll_wait
+            key = MemberKey(plan.recording.group, member)
+            cluster.members.poll_wait[key] = run.poll_wait
+            cluster.members.first_wait[key] = run.first_waits.get(member, 0)
     heard.generation_of = partial(_generation, cluster)
     simulate(cluster, simulation, scenario)
     clients = {member: client.client_id for member, client in plan.clients.items()}

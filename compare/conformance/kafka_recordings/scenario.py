@@ -67,8 +67,8 @@ class Plan:
     """The longest period of a client that decides when something is noticed, in milliseconds."""
     coordinator: Mapping[str, object]
     """Settings of the coordinator that are not the defaults."""
-    late: int
-    """Milliseconds that a client's loop was late at most, as far as the recording tells; see `_lateness`."""
+    late: Mapping[str, int]
+    """Client to the milliseconds that its loop was late when it started; see `_lateness`."""
 
 
 def plan(recording: Recording) -> Plan:
@@ -104,20 +104,19 @@ def plan(recording: Recording) -> Plan:
     )
 
 
-def _lateness(recording: Recording, known: Mapping[str, Client], joined: Sequence[Joined]) -> int:
+def _lateness(recording: Recording, known: Mapping[str, Client], joined: Sequence[Joined]) -> dict[str, int]:
     """Milliseconds from the heartbeat with which a Java client of the consumer protocol joined to its first callback,
-    of the client that took longest. The coordinator answers such a heartbeat at once, and Java calls its listener with
+    by client. The coordinator answers such a heartbeat at once, and Java calls its listener with
     whatever is in the answer, so that this is how long a loop kept a target waiting on that machine. No more than a
     recorded figure may be outside of the runs' range."""
     called: dict[str, float] = {}
     for event in recording.of("assigned"):
         called.setdefault(event.member, event.ms)
-    waits = [
-        called[each.member] - each.taken
+    return {
+        each.member: int(min(called[each.member] - each.taken, NOISE_MS))
         for each in joined
         if each.member in called and known[each.member].kind == JAVA and not known[each.member].is_classic
-    ]
-    return int(min(max(waits, default=0.0), NOISE_MS))
+    }
 
 
 def _coordinator_settings(recording: Recording) -> dict[str, object]:
@@ -276,19 +275,22 @@ POLL_WAITS = 130, 260
 """Milliseconds that a recorded client's loop waited for records inside poll(), at most, in the first run and in the
 last one. It polled for 100 ms at a time, on a busy machine."""
 
-LATE = 2
-"""Every so many pairs of runs have clients that are as late as one of the recorded ones was (`Plan.late`)."""
+_KINDS, LATE, STARTS = 4, 1, 3
+"""Of four pairs of runs, those whose clients wait always as long as the latest of them did when it started
+(`Plan.late`), and those whose clients do so only when they start, each as long as it did."""
 
 
 @dataclass(frozen=True, slots=True)
 class Run:
     """One run of a plan: ``shift`` is how much later everything is that came after the first assignment; ``poll_wait``
-    how long the user's loop of a client of the consumer protocol waits for records at most."""
+    how long the user's loop of a client of the consumer protocol waits for records at most, and ``first_waits`` how
+    long one does that has just started, where it is another time."""
 
     scenario: Scenario
     shift: float
     settled: float
     poll_wait: int
+    first_waits: Mapping[str, int]
 
     def model_time(self, recorded: float) -> float:
         """A recorded time in the run's time."""
@@ -317,13 +319,14 @@ def run(plan: Plan, number: int) -> Run:
         run=RunPart.model_validate({"for": end, "seed": number, "latency": LATENCY}),
         events=tuple(sorted(events, key=lambda event: event.at)),
     )
-    return Run(scenario, shift, plan.settled, _poll_wait(plan, number))
+    first_waits = plan.late if number // 2 % _KINDS == STARTS else {}
+    return Run(scenario, shift, plan.settled, _poll_wait(plan, number), first_waits)
 
 
 def _poll_wait(plan: Plan, number: int) -> int:
     least, most = POLL_WAITS
     wait = least + (most - least) * (number // 2) // (RUNS // 2)
-    return max(wait, plan.late) if number // 2 % LATE else wait
+    return max(wait, *plan.late.values()) if plan.late and number // 2 % _KINDS == LATE else wait
 
 
 def _in_run(plan: Plan, recorded: float, event: ScenarioEvent, number: int, shift: float) -> ScenarioEvent:

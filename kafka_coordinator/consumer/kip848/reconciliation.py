@@ -36,8 +36,10 @@ def received(c: ConsumerState, now: Time, partitions: tuple[Partition, ...], out
 
 def _wait_inside_poll(c: ConsumerState, now: Time, out: Outbox) -> None:
     if c.config.poll_wait and not c.config.by_hand:
-        protocol_member(c).at_records = True
-        waits = tuple(range(0, c.config.poll_wait + 1, _STEP))
+        m = protocol_member(c)
+        m.at_records = True
+        starts = m.current == membership.NO_ASSIGNMENT and c.config.first_wait
+        waits = (c.config.first_wait,) if starts else tuple(range(0, c.config.poll_wait + 1, _STEP))
         out.set_timer(states.RECONCILE, now + out.choose("poll", waits))
 
 

@@ -46,8 +46,8 @@ def _what_is_wrong(request: ConsumerGroupHeartbeat) -> str | None:
     epoch = request.member_epoch
     needs_id = epoch > 0 or epoch == LEAVES or request.version >= MEMBER_ID_FROM_CLIENT_SINCE
     named = (
-        ("GroupId", request.group),
         ("MemberId", request.member_id if needs_id else None),
+        ("GroupId", request.group),
         ("InstanceId", request.instance_id),
         ("RackId", request.rack),
     )

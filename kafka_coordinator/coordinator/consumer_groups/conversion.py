@@ -212,6 +212,7 @@ def become_classic(
     end_consumer_group(core, group, states.DOWNGRADED, out)
     classic = Group(group.id, group.partition)
     classic.generation = generation
+    classic.converted = tuple(group.members)
     classic.transition(classic_states.CONVERTED, ALWAYS, now, out)
     for member in left:
         profile, assigned = member.profile, targets.get(member.id, ())

@@ -57,6 +57,8 @@ class ConsumerGroup(NodeState):
     converted: tuple[str, ...] = ()
     """Members in the order of the log, in the request that converts a classic group: it still sees the map into which
     it has put each of them once, in the classic group's order."""
+    id_bytes: int = 0
+    """Of all members' ids."""
     static_members: dict[str, str] = field(default_factory=dict)
     """Instance id to member id."""
     target: dict[str, tuple[Partition, ...]] = field(default_factory=dict)
@@ -144,6 +146,7 @@ class ConsumerGroup(NodeState):
         self._alike = None
         self.most_before = self.most_members
         self.members[member.id] = member
+        self.id_bytes += len(member.id.encode())
         self._count(member.profile, 1)
         self._count_standing(member.standing, 1)
         if member.profile.instance_id is not None:
@@ -157,6 +160,7 @@ class ConsumerGroup(NodeState):
         self._alike = None
         self.most_before = self.most_members
         del self.members[member.id]
+        self.id_bytes -= len(member.id.encode())
         target = self.target.pop(member.id, ())
         if self.balance is not None:
             self.balance.remove(member.id, target)

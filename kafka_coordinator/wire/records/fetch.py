@@ -84,12 +84,13 @@ def _isolation(request: Fetch) -> int:
 
 
 def _thrown(state: BrokerState, request: Fetch, context: Context) -> Piece:
-    """The answer where Kafka's code throws."""
+    """The answer where Kafka's code throws: its session is the one that was asked for, be it there or not."""
     code, kind = ErrorCode.unknown_server_error, entities.response(FETCH_KEY, request.version)
+    number = getattr(request.body, "session_id", 0)
     if request.version >= _BY_ID:
-        return _body(kind, code, 0, (), ())
+        return _body(kind, code, number, (), ())
     found = [(each, Read(code, is_known=False)) for each in context.partitions]
-    made = yield from _entity(state, request, 0, found, {})
+    made = yield from _entity(state, request, number, found, {})
     return replace(made, error_code=code) if entities.has(kind, "error_code") else made
 
 

@@ -145,10 +145,22 @@ class Player:
         client.send(request(kind.__api_key__, step.version, **self._filled(kind, step.values)))
         if not client.is_answered(self._wait_s if step.api in _WAITS and not answered else _LATE_S):
             self._waiting[step.connection] = kind
+            if self._settles_s and step.api == "JoinGroup":
+                self._learn_made_id(step.values["group_id"])
             return PENDING
         answer = self._heard(step.connection, kind, step.values)
         sleep(self._settles_s * (1 if step.api.startswith(_CHANGE) else 0.1))
         return answer
+
+    def _learn_made_id(self, group: str) -> None:
+        """Of a real broker: which id it has made for a member whose join may never be answered."""
+        with RawClient(self._address) as client:
+            described = client.ask(request(KEYS["DescribeGroups"], 5, groups=[group])).groups[0]
+        self._note_ids(each.member_id for each in described.members)
+
+    def _note_ids(self, ids: Iterable[str]) -> None:
+        made = [each for each in ids if _GENERATED.fullmatch(each) or _SHORT.fullmatch(each)]
+        self.member_ids += [each for each in made if each not in self.member_ids]
 
     def _client(self, name: str) -> RawClient:
         """The connection of this name; a new one where an answer is still awaited on it."""
@@ -215,9 +227,7 @@ class Player:
 
     def _learn(self, name: str, key: int, answer: Any, asked: Mapping[str, Any]) -> None:
         last = self._last
-        made = getattr(answer, "member_id", None) or ""
-        if (_GENERATED.fullmatch(made) or _SHORT.fullmatch(made)) and made not in self.member_ids:
-            self.member_ids.append(made)
+        self._note_ids([getattr(answer, "member_id", None) or ""])
         if key == KEYS["JoinGroup"]:
             last["member", name] = answer.member_id or last.get(("member", name), "")
             last["generation", name] = answer.generation_id
