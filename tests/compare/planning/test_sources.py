@@ -11,7 +11,7 @@ from click.testing import CliRunner, Result
 
 from compare.cli import cli
 from compare.planning.document import document
-from compare.planning.promises import judge
+from compare.planning.promises import has_members, judge
 from compare.planning.real_groups import of_checked, of_observed
 from compare.planning.routes import route, way
 from compare.planning.simulating import Timing, costs_of, story_of
@@ -180,6 +180,17 @@ def test_every_step_of_every_captured_group_can_be_checked_and_none_is_done_by_a
     assert not any("\n" in each for each in lines)
 
 
+def test_while_all_members_are_stopped_no_step_is_done_and_nothing_is_planned() -> None:
+    """A step that stops all of them is checked then, too."""
+    group = replace(observed({}, None, state="Empty"), members=())
+    for to in [each for each in TARGETS if parse(asked(group, each)).system in ("kafka", "")]:
+        target = parse(asked(group, to))
+        for number, step in enumerate(way(of_checked(group, target, "range"), target).steps, 1):
+            assert not judge([*step.promises, has_members(3)], step.unseen, group, number).holds
+    with pytest.raises(UserError, match="has no members just now, expected a group that runs"):
+        of_observed(group, "range")
+
+
 def of_captures(*arguments: str) -> Result:
     return CliRunner().invoke(cli, ["plan", CAPTURES, "--seeds", "1", *arguments])
 
@@ -224,7 +235,7 @@ def test_the_members_of_a_rocketmq_group_keep_their_client_ids() -> None:
 
 def test_what_cannot_be_planned_is_one_line(subtests: pytest.Subtests) -> None:
     for arguments, expected in [
-        (["--group", "sink-ads-12", "--to", "range"], "is of the kind unknown"),
+        (["--group", "sink-ads-12", "--to", "range"], "has no members just now"),
         (["--group", "broadcast_3", "--to", "AVG_BY_CIRCLE"], "is of the kind broadcasting"),
         (["--group", "same_ip_3", "--to", "AVG_BY_CIRCLE"], "do not show its members and what each owns"),
         (["--group", "pay_avg_5", "--to", "range"], "is a group of rocketmq, expected a target of it"),
