@@ -25,7 +25,7 @@ from kafka_coordinator.wire.served import ServedCluster
 from protocols.engine.sockets import Limits, Sockets
 from tests.kafka_coordinator.wire.frames_made import frame
 from tests.kafka_coordinator.wire.load import text
-from tests.kafka_coordinator.wire.test_robustness import committing, metadata, reading, subscribing
+from tests.kafka_coordinator.wire.test_robustness import committing, metadata, reading, sharing, subscribing
 from tests.wire_connections import Wire
 
 TOPICS, MEMBERS, MOST_MS = 20_000, 5_000, 50
@@ -63,14 +63,6 @@ class Turns:
         return [f"{max(self.took):.0f}", f"{sum(self.took):.0f}"]
 
 
-def beating(key: int, group: str, member: str, names: list[str]) -> bytes:
-    """The first heartbeat of a member, of a consumer (68) or of a share group (76)."""
-    if key == 68:
-        return subscribing(group, names, member)
-    values = {"group_id": group, "member_id": member, "member_epoch": 0, "rack_id": None}
-    return frame(make(request_schema(76, 1), **values, subscribed_topic_names=tuple(names)))
-
-
 def joining(group: str, names: list[str]) -> bytes:
     kind: Any = request_schema(11, 3)
     subscription = pack(">hi", 0, len(names)) + b"".join(map(text, names)) + pack(">i", -1)
@@ -94,10 +86,13 @@ async def _topics(turns: Turns) -> list[list[str]]:
         "Metadata of all": metadata(None),
         "Metadata of each": metadata(names),
         "JoinGroup of a lone member": joining("classic", names),
-        "first ConsumerGroupHeartbeat": beating(68, "consumer", "A" * 22, names),
-        "the same again": beating(68, "consumer", "A" * 22, names),
+        "first ConsumerGroupHeartbeat": subscribing("consumer", names),
+        "the same again": subscribing("consumer", names),
+        "that of a second member": subscribing("consumer", names, "B" * 22),
         "ConsumerGroupDescribe": _describing(69, "consumer"),
-        "first ShareGroupHeartbeat": beating(76, "share", "A" * 22, names),
+        "first ShareGroupHeartbeat": sharing("share", names),
+        "the next one, which deals partitions": sharing("share", names),
+        "that of a second member of it": sharing("share", names, "B" * 22),
         "ShareGroupDescribe": _describing(77, "share"),
         f"Fetch of {len(half):,}": reading(half),
         f"OffsetCommit of {len(half):,}": committing(dict.fromkeys(half, 1)),
@@ -115,7 +110,7 @@ def _describing(key: int, group: str) -> bytes:
     return frame(make(request_schema(key, {15: 5, 69: 1, 77: 1}[key]), **values))
 
 
-_AT_ONCE = {"group.initial.rebalance.delay.ms": 0}
+_AT_ONCE = {"group.initial.rebalance.delay.ms": 0, "group.share.assignment.interval.ms": 0}
 
 
 async def _members(turns: Turns) -> list[list[str]]:
@@ -144,7 +139,7 @@ async def _members(turns: Turns) -> list[list[str]]:
     asks = Wire(world, "broker-1")
     rows.append([*await turns.of([asks], [_describing(15, "classic")], [asks]), "DescribeGroups"])
     others = [Wire(world, "broker-1") for _ in range(MEMBERS)]
-    frames = [beating(68, "consumer", f"{number:022d}", ["orders"]) for number in range(MEMBERS)]
+    frames = [subscribing("consumer", ["orders"], f"{number:022d}") for number in range(MEMBERS)]
     rows.append([*await turns.of(others, frames, others), "first ConsumerGroupHeartbeat of each"])
     rows.append([*await turns.of([asks], [_describing(69, "consumer")], [asks]), "ConsumerGroupDescribe"])
     await world.close()

@@ -32,6 +32,8 @@ def sorted_as_java(texts: Iterable[str]) -> list[str]:
 def sorted_pairs(pairs: Iterable[tuple[str, int]]) -> list[tuple[str, int]]:
     """Pairs of a text and a number, such as Kafka's partitions: by the text as `sorted_as_java`, then by number."""
     listed = list(pairs)
+    if len(listed) < 2:
+        return listed
     # A pair is compared with C's speed as long as code-point order is the right one.
     if all(map(str.isascii, {text for text, _ in listed})):
         return sorted(listed)
@@ -93,8 +95,10 @@ def entry_order(keys: Sequence[T], hash_code: Callable[[T], int], start: int = 1
 
 def number_entry_order(numbers: Sequence[int], start: int = 16) -> list[int]:
     """`entry_order` of integers that are not negative: their hash code is themselves."""
+    if len(numbers) < 2:
+        return list(numbers)
     mask = grown_size(len(numbers), start) - 1
-    if numbers and max(numbers) <= mask:
+    if max(numbers) <= mask:
         return sorted(numbers)
     return sorted(numbers, key=lambda number: spread(number) & mask)
 

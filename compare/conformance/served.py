@@ -12,7 +12,9 @@ The lines are JSON objects, in the order of time; times are milliseconds.
 | ``{"at", "untraceable"}`` | something has happened that traces have no step for |
 
 The last line may be cut: whoever wrote it was killed. A trace is one group's: its requests, the ids of its members, and
-the topics that it names, or all where it subscribes to a pattern.
+the topics that it names, or all where it subscribes to a pattern. Its answers are those that the clients were given;
+the states between them, which nobody sees on a connection, and the steps in which joins end are the model's own. So a
+trace shows whether this package still answers these clients as it did, not how Kafka would answer them.
 """
 
 import json
@@ -39,7 +41,8 @@ _JOINS = ("join_group", "consumer_group_heartbeat")
 
 
 class Trace(NamedTuple):
-    """A group's trace, and how many answers that clients were given are others in it."""
+    """A group's trace, and how many answers the model gives otherwise than the clients were given them: those that
+    `equipoise conformance` shows."""
 
     group: str
     content: Mapping[str, object]
@@ -161,8 +164,12 @@ def _trace(found: Written, group: str, asked: list[_Asked]) -> Trace:
         "ids": ids,
         "steps": played,
     }
-    own = dict(_answers(played))
-    return Trace(group, content, sum(number in own and own[number] != resp for number, resp in answered.items()))
+    differing = 0
+    for number, answer in _answers(played):
+        if number in answered:
+            differing += answer["resp"] != answered[number]
+            answer["resp"] = answered[number]
+    return Trace(group, content, differing)
 
 
 def _member_ids(asked: list[_Asked]) -> dict[str, str]:
@@ -212,9 +219,10 @@ def _with_symbols(req: Mapping[str, Json], symbols: Mapping[str, str]) -> dict[s
     return with_symbols
 
 
-def _answers(played: Iterable[Mapping[str, Any]]) -> Iterator[tuple[int, object]]:
+def _answers(played: Iterable[dict[str, Any]]) -> Iterator[tuple[int, dict[str, Any]]]:
+    """The number of each step that is answered, and what holds its answer as ``resp``."""
     for number, step in enumerate(played):
         if "resp" in step:
-            yield number, step["resp"]
+            yield number, step
         for each in step["completed"]:
-            yield each["step"], each["resp"]
+            yield each["step"], each

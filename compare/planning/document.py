@@ -43,7 +43,8 @@ class StepRecord(TypedDict):
     ``settings_by_library``: the same by client library, null where it has no such step, for which ``why_not`` gives the
     reason; ``code_must_expect``: exceptions and callbacks that are new in this step; ``restart``: members by wave;
     ``start``: members that start for the first time; ``queues``: topic to its new number; ``check_command`` judges of
-    ``check`` what a source shows; ``cost``: null where the group notices nothing."""
+    ``check`` what SOURCE shows, beside BEFORE, what it showed before the step; ``cost``: null where the group notices
+    nothing."""
 
     number: int
     text: str
@@ -168,7 +169,7 @@ def _step(
     found, why = settings_by_library(route, number, ways)
     command = (
         f"equipoise plan --check {number + 1} --group {quote(subject.group)} --from {subject.strategy}"
-        f" --to {quote(target.text)} --members {len(subject.members)}"
+        f" --to {quote(target.text)} --members {len(subject.members)}{' --before BEFORE' if step.unseen else ''}"
         + (f" --library {subject.spoken[0]}" if subject.libraries_given else "")
         + " SOURCE"
     )

@@ -124,7 +124,6 @@ def _in_two_rolls(subject: Subject, new: str) -> Route:
         f"Set {ASSIGNORS} to {old} alone and restart the members one by one.",
         changes=("eager",) if becomes_eager else (),
         promises=(uses(new), is_stable),
-        unseen=f"no source shows whether every member lists {old}, too",
     )
     only = rolling(
         subject,
@@ -135,7 +134,7 @@ def _in_two_rolls(subject: Subject, new: str) -> Route:
         f"List both assignors again ({new}, {old}) and restart the members one by one: the state after step 1.",
         changes=("cooperative",) if old in EAGER and new not in EAGER else (),
         promises=(uses(new), is_stable),
-        unseen=f"no source shows whether a member lists {old} still",
+        unseen=f"whether a member lists {old} still",
     )
     directly = WrongOrder(
         f"Only one roll, from {old} to {new} alone: the first restarted member supports no assignor that the others"
@@ -261,6 +260,6 @@ def _to_another_remote(subject: Subject, new: str) -> Route:
         f"After the last restart `{describe(subject, '--state')}` shows Stable, {SERVER_NAMES[new]}.",
         f"Set {REMOTE}={SERVER_NAMES[subject.strategy]} and restart the members one by one.",
         promises=(speaks(True), uses(new), is_stable),
-        unseen=f"no source shows whether every member asks for {SERVER_NAMES[new]}",
+        unseen=f"whether every member asks for {SERVER_NAMES[new]}",
     )
     return Route([roll])

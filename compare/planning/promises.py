@@ -32,8 +32,8 @@ class Verdict(NamedTuple):
     line: str
 
 
-def judge(promises: Sequence[Promise], unseen: str, observed: ObservedGroup, step: int) -> Verdict:
-    """Whether everything that a step promised is shown to be so. ``unseen``: what no source ever shows of it."""
+def judge(promises: Sequence[Promise], observed: ObservedGroup, step: int) -> Verdict:
+    """Whether everything that a step promised is shown to be so."""
     shown = [promise(observed) for promise in promises]
     of = f"step {step} of group {observed.name}"
     if broken := [each.text for each in shown if each.holds is False]:
@@ -41,7 +41,7 @@ def judge(promises: Sequence[Promise], unseen: str, observed: ObservedGroup, ste
     if unknown := [each.text for each in shown if each.holds is None]:
         return Verdict(False, f"{of}: unknown, because the source does not show {'; nor '.join(unknown)}")
     seen = "; ".join(each.text for each in shown)
-    return Verdict(True, f"{of}: as promised, as far as a source shows it: {seen}{unseen and f' ({unseen})'}")
+    return Verdict(True, f"{of}: as promised, as far as a source shows it: {seen}")
 
 
 def is_stable(observed: ObservedGroup) -> Shown:
@@ -135,6 +135,26 @@ def has_one_owner_each(topic: str = "", queues: int = 0) -> Promise:
         if wrong:
             return Shown(False, f"{many(len(wrong), 'queue')}{of} without an owner or with two")
         return Shown(True, f"one owner of each of {many(len(owners), 'queue')}{of}")
+
+    return shown
+
+
+def have_restarted(what: str, before: ObservedGroup | None) -> Promise:
+    """Kafka: no member is there any more that was there ``before`` the step: a process that starts has a new member
+    id, a static member's too (spec kafka 2.8, 6.6). ``what``: what the restart changes, which no source shows."""
+
+    def shown(observed: ObservedGroup) -> Shown:
+        if before is None:
+            return Shown(None, f"{what} (--before, with what it showed before the step, tells who has restarted)")
+        if before.members is None or observed.members is None:
+            return Shown(None, "the members' ids before and after (--describe --members does)")
+        were = {member.id for member in before.members}
+        still = [member.client_id or member.id for member in observed.members if member.id in were]
+        if not were:
+            return Shown(None, "any member before the step")
+        if still:
+            return Shown(False, f"{listed_members(still)} not restarted")
+        return Shown(True, f"all members restarted ({what}: no source shows it)")
 
     return shown
 

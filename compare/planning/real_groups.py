@@ -26,6 +26,8 @@ _PLANNED = ("plain", "consumer-protocol", "orderly")
 
 def of_observed(observed: ObservedGroup, today: str | None) -> Subject:
     """A group that the tools show. Raises `UserError` where they do not show what a plan needs."""
+    if observed.members == ():
+        raise UserError(f"group {observed.name} has no members just now, expected a group that runs")
     _check_kind(observed)
     modelled = model_of(observed)
     if modelled is None:
@@ -98,7 +100,8 @@ _MOVING = (
 def of_checked(observed: ObservedGroup, target: Target, today: str | None) -> Subject:
     """A group after a step, of which a source may show little: what the steps of the plan to the target are made of.
     Costs cannot be simulated of it."""
-    _check_kind(observed)
+    if observed.members != ():  # while all are stopped nobody says what they are
+        _check_kind(observed)
     members = observed.members or observed.seen
     names = names_of(members)
     strategy = today or observed.strategy

@@ -44,7 +44,7 @@ class Step:
     ``back``: how to undo the step. ``watch``: how long the simulation goes on after the last restart (milliseconds).
     Settings of Kafka have the names of Java's client, assignors are names with commas between them. ``changes``: what
     is new to the members' code; ``promises``: what a source can be asked when the step is done, and ``unseen``, what no
-    source ever shows of it.
+    source ever shows of it, but that its members have restarted (`promises.have_restarted`).
     """
 
     text: str

@@ -16,6 +16,7 @@ from typing import BinaryIO
 from compare.conformance.kafka_coordinator_shapes import ANSWERS, OPERATIONS, answer, written
 from compare.conformance.served import traces
 from compare.conformance.served import written as what_is_written
+from compare.formatting import many
 from compare.serving.kafka import KafkaService
 from compare.serving.service import Service
 from kafka_coordinator.cluster import TxnOffsetCommit
@@ -119,6 +120,8 @@ def make_traces(path: Path) -> list[str]:
             out.write(json.dumps(content, allow_nan=False) + "\n")
             if differing:
                 told.append(
-                    f"{differing} answers to group {group!r} differ from its trace, which the model gives in whole ms"
+                    f"{many(differing, 'answer')} to group {group!r} differ from what the model answers in whole ms:"
+                    " conformance shows them"
                 )
+    told.append(f"{path} holds what clients asked and were answered here, by a model: it says nothing of a real Kafka")
     return told

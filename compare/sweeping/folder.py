@@ -10,7 +10,7 @@ that is tried again does no harm.
 import hashlib
 import json
 import os
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -130,6 +130,7 @@ def opened(folder: Path, sweep: Sweep, parts: Sequence[Part]) -> "Finished":
     one, or cannot be made."""
     told, path = identity(sweep, parts), folder / SWEEP
     try:
+        _check_files(folder, {path, *(each for part in parts for each in _places(folder, sweep, part))})
         if path.exists():
             if path.read_text(encoding="utf-8") != told:
                 raise UserError(f"--out {folder}: holds another sweep, or of an older grid, expected a new folder")
@@ -145,9 +146,25 @@ def opened(folder: Path, sweep: Sweep, parts: Sequence[Part]) -> "Finished":
         raise UserError(f"--out {folder}: holds something else, expected a new folder or that of a sweep") from None
 
 
+def _check_files(folder: Path, expected: Collection[Path]) -> None:
+    """Before anything is opened: whoever opens a pipe waits for its other end. Raises `UserError` for what is neither
+    file nor folder, and for a folder in the place of a file."""
+    for root, folders, names in os.walk(folder):
+        odd = [Path(root, name) for name in names if not Path(root, name).is_file()]
+        odd += [path for name in folders if (path := Path(root, name)) in expected]
+        if odd:
+            found = min(odd).relative_to(folder)
+            raise UserError(f"--out {folder}: {found} is not a file, expected a new folder or that of a sweep")
+
+
+def _places(folder: Path, sweep: Sweep, part: Part) -> tuple[Path, Path]:
+    """The file of a part, and that of its record."""
+    return part.file(folder, sweep), folder / DONE / part.name(sweep)
+
+
 def write_part(folder: Path, sweep: Sweep, part: Part, table: pa.Table) -> None:
     """The rows of a part, and then its record. Raises `OSError`."""
-    target, done = part.file(folder, sweep), folder / DONE / part.name(sweep)
+    target, done = _places(folder, sweep, part)
     target.parent.mkdir(parents=True, exist_ok=True)
     with files.replaced(target) as beside:
         pq.write_table(table.combine_chunks(), beside, compression="zstd", row_group_size=ROW_GROUP)

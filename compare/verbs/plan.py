@@ -11,7 +11,7 @@ from compare.explaining.harm import Telling, harm
 from compare.formatting import many
 from compare.planning.by_library import own_settings
 from compare.planning.document import document
-from compare.planning.promises import has_members, judge
+from compare.planning.promises import has_members, have_restarted, judge
 from compare.planning.proof import proof_of
 from compare.planning.real_groups import chosen, of_checked, of_observed, with_library
 from compare.planning.routes import route, way
@@ -57,6 +57,11 @@ MOST_SEEDS = 10_000
     " not show, or shows otherwise. --from names the strategy before the first step.",
 )
 @click.option(
+    "--before",
+    metavar="SOURCE",
+    help="With --check: what the source showed before the step, which tells who has restarted since.",
+)
+@click.option(
     "--members",
     "count",
     type=click.IntRange(1, MOST_MEMBERS),
@@ -89,6 +94,7 @@ def plan(
     library: str | None,
     versions: Mapping[str, str],
     check: int | None,
+    before: str | None,
     count: int | None,
     seeds: int,
     gap: str,
@@ -111,13 +117,15 @@ def plan(
     check_timeout(timeout)
     if report is not None:
         check_report(report)
-    if count is not None and check is None:
-        raise UserError(f"--members {count}: says how many members a group had, expected --check beside it")
+    if check is None:
+        _refuse_alone(before, count)
     scenario = _scenario(sources)
     if check is not None:
         if scenario is not None:
             raise UserError(f"--check {check}: {scenario} is a scenario, expected what equipoise audit reads")
-        return _check(_observed(sources, group, command_config, timeout), target, today, library, check, count)
+        observed = _observed(sources, group, command_config, timeout)
+        earlier = None if before is None else _observed((before,), observed.name, command_config, timeout)
+        return _check(observed, earlier, target, today, library, check, count)
     if scenario is not None:
         subject = of_scenario(read(scenario), group, target.system, today)
     else:
@@ -133,13 +141,18 @@ def plan(
     stories = [story_of(subject, wrong, timing, _hurting) for wrong in found_route.wrong]
     proof = proof_of(subject, found_route)
     found = document(subject, target, found_route, costs, stories, timing, seeds, proof)
-    if format == "json":
-        print_json(found)
-    else:
-        print_plan(found, format)
+    print_json(found) if format == "json" else print_plan(found, format)
     if report is not None:
         save_report(report, write_plan(found, runs_of_steps(subject, found_route, timing, MOST_PICTURED)))
     return 0
+
+
+def _refuse_alone(before: str | None, count: int | None) -> None:
+    """Options that mean nothing without --check."""
+    if count is not None:
+        raise UserError(f"--members {count}: says how many members a group had, expected --check beside it")
+    if before is not None:
+        raise UserError(f"--before {before}: says how a group was before a step, expected --check beside it")
 
 
 def _with_versions(subject: Subject, given: Mapping[str, str]) -> Subject:
@@ -190,14 +203,21 @@ def _observed(
 
 
 def _check(
-    observed: ObservedGroup, target: Target, today: str | None, library: str | None, number: int, count: int | None
+    observed: ObservedGroup,
+    before: ObservedGroup | None,
+    target: Target,
+    today: str | None,
+    library: str | None,
+    number: int,
+    count: int | None,
 ) -> int:
     subject = of_checked(observed, target, today)
     steps = way(subject if library is None else with_library(subject, library), target).steps
     if number > len(steps):
         raise UserError(f"--check {number}: the plan has {many(len(steps), 'step')}, expected one of them")
     step = steps[number - 1]
-    promises = [*step.promises, *([] if count is None or target.members else [has_members(count)])]
-    verdict = judge(promises, step.unseen, observed, number)
+    promises = [*step.promises, *([have_restarted(step.unseen, before)] if step.unseen else [])]
+    promises += [] if count is None or target.members else [has_members(count)]
+    verdict = judge(promises, observed, number)
     print_line(verdict.line)
     return 0 if verdict.holds else 1

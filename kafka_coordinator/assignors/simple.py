@@ -70,8 +70,9 @@ def _partitions(group: ShareGroup, topics: Iterable[str]) -> list[Partition]:
 
 def _homogeneous(group: ShareGroup) -> Shared:
     topics = group.members[0].topics
+    there = set(topics)
     held = [
-        [partition for partition in _in_id_order(member.target, group) if partition[0] in topics]
+        [partition for partition in _in_id_order(member.target, group) if partition[0] in there]
         for member in group.members
     ]
     return _fulfilled(
@@ -131,11 +132,13 @@ def _fulfilled(
         for partition in share:
             members[partition].add(position)
     for partition, holders in members.items():
-        for position in sorted(holders)[: max(0, len(holders) - sharing)]:
-            holders.remove(position)
-            del shares[position][partition]
+        if len(holders) > sharing:
+            for position in sorted(holders)[: len(holders) - sharing]:
+                holders.remove(position)
+                del shares[position][partition]
     for partition in partitions:
-        members.setdefault(partition, set())
+        if partition not in members:
+            members[partition] = set()
     # `computeIfAbsent` puts an entry before those of its bin.
     bins = _bins([*chain.from_iterable(held), *partitions], len(partitions))
     _deal_rest(in_bins(reversed(members), bins), members, shares, wishes, sharing)

@@ -45,7 +45,7 @@ from protocols.load import quickly_made
 from protocols.node_state import Apart, Emptied, NodeState
 from protocols.state_machine import ALWAYS
 
-_parked = quickly_made(Parked)
+_parked, _queue = quickly_made(Parked), quickly_made(Queue)
 
 
 class WaitingCommit(NamedTuple):
@@ -185,6 +185,8 @@ class Core(NodeState):
     def sorted_queues(self, partitions: Iterable[Partition]) -> tuple[Queue, ...]:
         """The queues of these partitions, in the systems' order."""
         known = self.queues
+        if not known:
+            return tuple([_queue((topic, "", number)) for topic, number in sorted_pairs(partitions)])
         return tuple(
             [
                 queues[number] if 0 <= number < len(queues := known.get(topic, ())) else queue_of((topic, number))

@@ -212,6 +212,7 @@ class Group(NodeState):
         member.rebalance_timeout_ms = rebalance_timeout_ms
 
     def _put(self, member: Member) -> None:
+        string_hash(member.id)  # remembered: the end of a large round, which needs all of them, is one step
         self.members[member.id] = member
         self._peak = max(self._peak, len(self.members))
         self._order = None

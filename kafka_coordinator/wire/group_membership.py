@@ -29,7 +29,9 @@ from kafka_coordinator.messages import (
     SyncGroupAnswer,
 )
 from kafka_coordinator.wire.entities import Kind, code, has, make, part
-from kafka_coordinator.wire.opaque import assignment, by_topic, bytes_of, subscription, version_of
+from kafka_coordinator.wire.group_views import named_partitions
+from kafka_coordinator.wire.opaque import assignment, bytes_of, subscription, version_of
+from kafka_coordinator.wire.requests import Piece, Rests
 from kafka_coordinator.wire.state import MANY, NO_ID, NO_THROTTLE, Asked, BrokerState, Translation, milliseconds
 from protocols.engine.nodes import Message
 from protocols.java import sorted_as_java
@@ -238,7 +240,7 @@ def _named(topics: "Sequence[TopicPartitions]", state: BrokerState) -> tuple[Par
 
 def _write_consumer_heartbeat(
     kind: Kind, body: "ConsumerGroupHeartbeatRequest", asked: Asked, answers: Sequence[ConsumerGroupHeartbeatAnswer]
-) -> Entity:
+) -> Piece:
     (answer,) = answers
     if answer.member_id:
         asked.names.given(body.group_id, asked.connection, answer.member_id)
@@ -247,8 +249,12 @@ def _write_consumer_heartbeat(
 
 def heartbeat_answer(
     kind: Kind, answer: ConsumerGroupHeartbeatAnswer | ShareGroupHeartbeatAnswer, state: BrokerState
-) -> Entity:
+) -> Piece:
     """The answer to a heartbeat of the consumer protocol, or of a share group, which has the same fields."""
+    told = answer.assignment
+    assignment = None
+    if told is not None:
+        assignment = yield from named_partitions(part(kind, "assignment"), told, state, Rests())
     return make(
         kind,
         throttle_time=NO_THROTTLE,
@@ -257,18 +263,8 @@ def heartbeat_answer(
         member_id=answer.member_id,
         member_epoch=answer.member_epoch,
         heartbeat_interval=timedelta(milliseconds=answer.heartbeat_interval_ms),
-        assignment=None if answer.assignment is None else assigned(kind, answer.assignment, state),
+        assignment=assignment,
     )
-
-
-def assigned(kind: Kind, partitions: tuple[Partition, ...], state: BrokerState) -> Entity:
-    """The field ``assignment`` of an answer of this class."""
-    ids = state.topic_ids
-    item = part(kind, "assignment", "topic_partitions")
-    topics = tuple(
-        [make(item, topic_id=ids.get(topic, NO_ID), partitions=numbers) for topic, numbers in by_topic(partitions)]
-    )
-    return make(part(kind, "assignment"), topic_partitions=topics)
 
 
 TRANSLATIONS: Mapping[int, Translation] = {

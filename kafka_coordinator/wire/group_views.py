@@ -1,8 +1,9 @@
 """Requests about groups as administrators make them: which coordinator, which groups, their members; delete a group."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
+from functools import partial
 from ipaddress import IPv6Address
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, TypeVar
 
 from kio.static.protocol import Entity
 
@@ -26,6 +27,7 @@ from kafka_coordinator.messages import (
 from kafka_coordinator.wire.entities import MALFORMED, Kind, code, has, make, part
 from kafka_coordinator.wire.names import ClientName
 from kafka_coordinator.wire.opaque import by_topic, bytes_of
+from kafka_coordinator.wire.requests import Piece, Rests
 from kafka_coordinator.wire.state import NO_ID, NO_THROTTLE, Asked, BrokerState, Translation
 from protocols.engine.nodes import Message
 
@@ -35,6 +37,8 @@ if TYPE_CHECKING:
     from kio.schema.describe_groups.v6.request import DescribeGroupsRequest
     from kio.schema.find_coordinator.v6.request import FindCoordinatorRequest
     from kio.schema.list_groups.v5.request import ListGroupsRequest
+
+T = TypeVar("T")
 
 _GROUP: Final = 0
 _TRANSACTION: Final = 1
@@ -126,12 +130,13 @@ def _read_describe(body: "DescribeGroupsRequest", asked: Asked) -> Sequence[Mess
 
 def _write_describe(
     kind: Kind, body: "DescribeGroupsRequest", asked: Asked, answers: Sequence[DescribeGroupAnswer]
-) -> Entity:
-    item = part(kind, "groups")
+) -> Piece:
+    item, rests = part(kind, "groups"), Rests()
     groups = []
     core = asked.state.broker.coordinator.core
     for group, answer in zip(body.groups, answers, strict=True):
         why = "is not a classic group" if core.readable(group) or group in core.share_groups else "not found"
+        members = yield from made_of(answer.members, rests, partial(_described, part(item, "members")))
         groups.append(
             described_group(
                 item,
@@ -141,7 +146,7 @@ def _write_describe(
                 why,
                 protocol_type=answer.protocol_type,
                 protocol_data=answer.protocol,
-                members=tuple([_described(part(item, "members"), member) for member in answer.members]),
+                members=members,
             )
         )
     return make(kind, throttle_time=NO_THROTTLE, groups=tuple(groups))
@@ -186,11 +191,14 @@ def _read_describe_consumers(body: "ConsumerGroupDescribeRequest", asked: Asked)
 
 def _write_describe_consumers(
     kind: Kind, body: "ConsumerGroupDescribeRequest", asked: Asked, answers: Sequence[ConsumerGroupDescribeAnswer]
-) -> Entity:
-    item, core = part(kind, "groups"), asked.state.broker.coordinator.core
+) -> Piece:
+    item, core, rests = part(kind, "groups"), asked.state.broker.coordinator.core, Rests()
     groups = []
     for group, answer in zip(body.group_ids, answers, strict=True):
         why = "is not a consumer group" if core.is_group(group) else "not found"
+        members = []
+        for member in answer.members:
+            members.append((yield from _described_consumer(part(item, "members"), member, asked.state, rests)))
         groups.append(
             described_group(
                 item,
@@ -201,15 +209,15 @@ def _write_describe_consumers(
                 group_epoch=answer.group_epoch,
                 assignment_epoch=answer.assignment_epoch,
                 assignor_name=answer.assignor,
-                members=tuple(
-                    [_described_consumer(part(item, "members"), member, asked.state) for member in answer.members]
-                ),
+                members=tuple(members),
             )
         )
     return make(kind, throttle_time=NO_THROTTLE, groups=tuple(groups))
 
 
-def _described_consumer(kind: Kind, member: DescribedConsumer, state: BrokerState) -> Entity:
+def _described_consumer(kind: Kind, member: DescribedConsumer, state: BrokerState, rests: Rests) -> Piece:
+    assignment = yield from named_partitions(part(kind, "assignment"), member.assignment, state, rests)
+    target = yield from named_partitions(part(kind, "target_assignment"), member.target, state, rests)
     return make(
         kind,
         member_id=member.member_id,
@@ -220,20 +228,31 @@ def _described_consumer(kind: Kind, member: DescribedConsumer, state: BrokerStat
         client_host=host_of(member.host),
         subscribed_topic_names=member.topics,
         subscribed_topic_regex=member.regex,
-        assignment=named_partitions(part(kind, "assignment"), member.assignment, state),
-        target_assignment=named_partitions(part(kind, "target_assignment"), member.target, state),
+        assignment=assignment,
+        target_assignment=target,
         member_type=_CLASSIC_MEMBER if member.is_classic else _CONSUMER_MEMBER,
     )
 
 
-def named_partitions(kind: Kind, partitions: Iterable[Partition], state: BrokerState) -> Entity:
-    """Partitions by topic, with its name and id."""
+def named_partitions(kind: Kind, partitions: Iterable[Partition], state: BrokerState, rests: Rests) -> Piece:
+    """Partitions by topic, with its id and, where this class has a field for it, its name."""
     item, ids = part(kind, "topic_partitions"), state.topic_ids
-    topics = [
-        make(item, topic_id=ids.get(topic, NO_ID), topic_name=topic, partitions=numbers)
-        for topic, numbers in by_topic(partitions)
-    ]
-    return make(kind, topic_partitions=tuple(topics))
+
+    def named(topic: tuple[str, tuple[int, ...]]) -> Entity:
+        return make(item, topic_id=ids.get(topic[0], NO_ID), topic_name=topic[0], partitions=topic[1])
+
+    topics = yield from made_of(by_topic(partitions), rests, named)
+    return make(kind, topic_partitions=topics)
+
+
+def made_of(items: Iterable[T], rests: Rests, made: Callable[[T], Entity]) -> Generator[None, None, tuple[Entity, ...]]:
+    """What is made of each item; others have their turn in between."""
+    entities = []
+    for item in items:
+        if rests.due():
+            yield
+        entities.append(made(item))
+    return tuple(entities)
 
 
 def _read_list(body: "ListGroupsRequest", asked: Asked) -> Sequence[Message]:

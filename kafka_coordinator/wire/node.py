@@ -30,11 +30,12 @@ from kafka_coordinator.wire.records.offsets import delete_records, list_offsets,
 from kafka_coordinator.wire.records.produce import produce
 from kafka_coordinator.wire.requests import Answer, AskedNothing, Request
 from kafka_coordinator.wire.share_groups import describe_offsets
-from kafka_coordinator.wire.state import NO_THROTTLE, BrokerState, Handler, connection_of
+from kafka_coordinator.wire.state import MANY, NO_THROTTLE, BrokerState, Handler, connection_of
 from protocols.engine.nodes import OPERATOR, Message, Outbox, Time, TimerName
 
 RECORDS: Final = "records"
 """First part of the names of timers that are not the coordinator's."""
+_PERSISTER: Final[TimerName] = ("persister",)
 
 
 def _nothing(state: BrokerState, now: Time, sender: str, request: AskedNothing, out: Outbox) -> None:
@@ -131,15 +132,21 @@ class ServedBroker:
             return True
         return state.offset_room.make(core, now, request, state.storage.bounds.offset_bytes, self._outbox(out))
 
-    def _persist(self, now: Time, out: Outbox) -> None:
-        """The coordinator has asked the persister of share groups, which answers at once."""
+    def _persist(self, now: Time, out: Outbox, *, is_due: bool = False) -> None:
+        """The coordinator has asked the persister of share groups, which answers at once; to what takes long, when
+        others have had their turn."""
         box = self._outbox(out)
         while box.calls:
-            answer = persist(self.state.storage.shares, box.calls.pop(0))
+            if len(box.calls[0].partitions) > MANY and not is_due:
+                out.set_timer(_PERSISTER, now)
+                return
+            answer, is_due = persist(self.state.storage.shares, box.calls.pop(0)), False
             self.state.broker.receive(now, OPERATOR, answer, box)
 
     def timeout(self, now: Time, timer: TimerName, out: Outbox) -> None:
-        if timer[0] == RECORDS:
+        if timer == _PERSISTER:
+            self._persist(now, out, is_due=True)
+        elif timer[0] == RECORDS:
             time_is_over(self.state, now, timer[2], out)
         elif timer[0] in share_records.TIMERS:
             share_records.timeout(self.state, now, timer, out)

@@ -1,6 +1,7 @@
 """Requests about share groups on the wire: heartbeats of their members, and what administrators ask and change."""
 
 from collections.abc import Mapping, Sequence
+from functools import partial
 from typing import TYPE_CHECKING, Final
 
 from kio.static.protocol import Entity
@@ -20,9 +21,9 @@ from kafka_coordinator.errors import NONE
 from kafka_coordinator.share.persister import NO_OFFSET, Kept
 from kafka_coordinator.wire.entities import Kind, code, make, part, response
 from kafka_coordinator.wire.group_membership import heartbeat_answer, prepare_heartbeat
-from kafka_coordinator.wire.group_views import described_group, host_of, named_partitions, own_client_id
+from kafka_coordinator.wire.group_views import described_group, host_of, made_of, named_partitions, own_client_id
 from kafka_coordinator.wire.opaque import by_topic
-from kafka_coordinator.wire.requests import Answer, DescribeShareGroupOffsets
+from kafka_coordinator.wire.requests import DescribeShareGroupOffsets, Piece, Rests, Work, answered
 from kafka_coordinator.wire.state import NO_ID, NO_THROTTLE, Asked, BrokerState, Translation
 from protocols.engine.nodes import Message, Outbox, Time
 
@@ -55,7 +56,7 @@ def _read_heartbeat(body: "ShareGroupHeartbeatRequest", asked: Asked) -> Sequenc
 
 def _write_heartbeat(
     kind: Kind, body: "ShareGroupHeartbeatRequest", asked: Asked, answers: Sequence[ShareGroupHeartbeatAnswer]
-) -> Entity:
+) -> Piece:
     (answer,) = answers
     return heartbeat_answer(kind, answer, asked.state)
 
@@ -66,25 +67,27 @@ def _read_describe(body: "ShareGroupDescribeRequest", asked: Asked) -> Sequence[
 
 def _write_describe(
     kind: Kind, body: "ShareGroupDescribeRequest", asked: Asked, answers: Sequence[ShareGroupDescribeAnswer]
-) -> Entity:
-    item, core = part(kind, "groups"), asked.state.broker.coordinator.core
+) -> Piece:
+    item, core, rests = part(kind, "groups"), asked.state.broker.coordinator.core, Rests()
     members = part(item, "members")
     groups = []
     # Groups without an id come first.
     for group, answer in sorted(zip(body.group_ids, answers, strict=True), key=lambda each: bool(each[0])):
-        rows = [
-            make(
-                members,
-                member_id=member.member_id,
-                rack_id=member.rack,
-                member_epoch=member.member_epoch,
-                client_id=own_client_id(member.client_id),
-                client_host=host_of(member.host),
-                subscribed_topic_names=member.topics,
-                assignment=named_partitions(part(members, "assignment"), member.assignment, asked.state),
+        rows = []
+        for member in answer.members:
+            assignment = yield from named_partitions(part(members, "assignment"), member.assignment, asked.state, rests)
+            rows.append(
+                make(
+                    members,
+                    member_id=member.member_id,
+                    rack_id=member.rack,
+                    member_epoch=member.member_epoch,
+                    client_id=own_client_id(member.client_id),
+                    client_host=host_of(member.host),
+                    subscribed_topic_names=member.topics,
+                    assignment=assignment,
+                )
             )
-            for member in answer.members
-        ]
         why = "is not a share group" if core.is_group(group) else "not found"
         groups.append(
             described_group(
@@ -116,20 +119,17 @@ def _write_alter(
     body: "AlterShareGroupOffsetsRequest",
     asked: Asked,
     answers: Sequence[AlterShareGroupOffsetsAnswer],
-) -> Entity:
+) -> Piece:
     (answer,) = answers
-    item = part(kind, "responses")
+    item, ids = part(kind, "responses"), asked.state.topic_ids
     row, errors = part(item, "partitions"), dict(answer.errors)
-    topics = [
-        make(
-            item,
-            topic_name=topic,
-            topic_id=asked.state.topic_ids.get(topic, NO_ID),
-            partitions=tuple([_failed(row, errors[topic, number], partition_index=number) for number in numbers]),
-        )
-        for topic, numbers in sorted(by_topic(errors), key=lambda each: each[0] in asked.state.topic_ids)
-    ]
-    return _failed(kind, answer.error, answer.error_message, throttle_time=NO_THROTTLE, responses=tuple(topics))
+
+    def altered(topic: tuple[str, tuple[int, ...]]) -> Entity:
+        rows = [_failed(row, errors[topic[0], number], partition_index=number) for number in topic[1]]
+        return make(item, topic_name=topic[0], topic_id=ids.get(topic[0], NO_ID), partitions=tuple(rows))
+
+    topics = yield from made_of(sorted(by_topic(errors), key=lambda each: each[0] in ids), Rests(), altered)
+    return _failed(kind, answer.error, answer.error_message, throttle_time=NO_THROTTLE, responses=topics)
 
 
 def _failed(kind: Kind, error: str, text: str | None = None, **more: object) -> Entity:
@@ -182,12 +182,17 @@ def describe_offsets(
     state: BrokerState, now: Time, sender: str, request: DescribeShareGroupOffsets, out: Outbox
 ) -> None:
     """Start offsets of groups, as the persister has them, and how much each has before it."""
-    kind = response(_OFFSETS, request.version)
-    groups = tuple([_offsets(part(kind, "groups"), state, group) for group in request.body.groups])
-    out.send(sender, Answer(request.correlation, make(kind, throttle_time=NO_THROTTLE, groups=groups)))
+    out.send(sender, answered(request.correlation, _all_offsets(state, request)))
 
 
-def _offsets(kind: Kind, state: BrokerState, asked: "DescribeShareGroupOffsetsRequestGroup") -> Entity:
+def _all_offsets(state: BrokerState, request: DescribeShareGroupOffsets) -> Work:
+    kind, groups, rests = response(_OFFSETS, request.version), [], Rests()
+    for group in request.body.groups:
+        groups.append((yield from _offsets(part(kind, "groups"), state, group, rests)))
+    return make(kind, throttle_time=NO_THROTTLE, groups=tuple(groups))
+
+
+def _offsets(kind: Kind, state: BrokerState, asked: "DescribeShareGroupOffsetsRequestGroup", rests: Rests) -> Piece:
     core, group = state.broker.coordinator.core, asked.group_id
     error = core.refusal(group)
     if error != NONE:
@@ -199,16 +204,11 @@ def _offsets(kind: Kind, state: BrokerState, asked: "DescribeShareGroupOffsetsRe
     else:
         initialized = known.kept.initialized if known is not None and known.kept is not None else {}
         partitions = [(topic, number) for topic in initialized for number in sorted(initialized[topic])]
-    item = part(kind, "topics")
-    topics = [
-        make(
-            item,
-            topic_name=topic,
-            topic_id=state.topic_ids.get(topic, NO_ID),
-            partitions=tuple([_offset(part(item, "partitions"), state, group, topic, number) for number in numbers]),
-        )
-        for topic, numbers in by_topic(partitions)
-    ]
+    item, topics = part(kind, "topics"), []
+    for topic, numbers in by_topic(partitions):
+        found = partial(_offset, part(item, "partitions"), state, group, topic)
+        rows = yield from made_of(numbers, rests, found)
+        topics.append(make(item, topic_name=topic, topic_id=state.topic_ids.get(topic, NO_ID), partitions=rows))
     return _failed(kind, NONE, group_id=group, topics=tuple(topics))
 
 

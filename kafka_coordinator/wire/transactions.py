@@ -5,7 +5,7 @@ In Kafka `KafkaApis.handleInitProducerIdRequest`, `handleAddPartitionsToTransact
 `handleWriteTxnMarkersRequest`, `TransactionMarkerChannelManager`.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Generator, Iterable, Mapping
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from kio.schema.errors import ErrorCode
@@ -33,7 +33,7 @@ from kafka_coordinator.wire.records.batches import marker
 from kafka_coordinator.wire.records.fetch import wake
 from kafka_coordinator.wire.records.partitions import OFFSETS_TOPIC, led
 from kafka_coordinator.wire.records.produce import of_writer
-from kafka_coordinator.wire.requests import Answer, Request
+from kafka_coordinator.wire.requests import Answer, Request, Rests, Work, answered
 from kafka_coordinator.wire.share_records import records_written
 from kafka_coordinator.wire.state import NO_THROTTLE, BrokerState, Handler, milliseconds
 from protocols.engine.nodes import OPERATOR, Message, Outbox, Time, TimerName
@@ -323,20 +323,27 @@ def written(state: BrokerState, now: Time, message: MarkersWritten, out: Outbox)
 
 def write_markers(state: BrokerState, now: Time, sender: str, request: requests.WriteTxnMarkers, out: Outbox) -> None:
     """Markers that an administrator has written (``kafka-transactions --abort``); brokers here need no request."""
-    kind = response(requests.KEYS[requests.WriteTxnMarkers], request.version)
+    out.send(sender, answered(request.correlation, _all_marked(state, now, request, out)))
+
+
+def _all_marked(state: BrokerState, now: Time, request: requests.WriteTxnMarkers, out: Outbox) -> Work:
+    kind, told, rests = response(requests.KEYS[requests.WriteTxnMarkers], request.version), [], Rests()
     item = part(kind, "markers")
-    told = [
-        item(producer_id=each.producer_id, topics=_marked(state, now, each, part(item, "topics"), out))
-        for each in request.body.markers
-    ]
-    out.send(sender, Answer(request.correlation, make(kind, throttle_time=NO_THROTTLE, markers=tuple(told))))
+    for each in request.body.markers:
+        topics = yield from _marked(state, now, each, part(item, "topics"), out, rests)
+        told.append(item(producer_id=each.producer_id, topics=topics))
+    return make(kind, throttle_time=NO_THROTTLE, markers=tuple(told))
 
 
-def _marked(state: BrokerState, now: Time, asked: "WritableTxnMarker", kind: Kind, out: Outbox) -> tuple[Entity, ...]:
+def _marked(
+    state: BrokerState, now: Time, asked: "WritableTxnMarker", kind: Kind, out: Outbox, rests: Rests
+) -> Generator[None, None, tuple[Entity, ...]]:
     item, topics = part(kind, "partitions"), []
     for topic in asked.topics:
         parts = []
         for number in topic.partition_indexes:
+            if rests.due():
+                yield
             producer = Producer(asked.producer_id, asked.producer_epoch)
             ended = Ended(producer, asked.transaction_result, ((topic.name, number),))
             error = ErrorCode.none

@@ -2,6 +2,7 @@
 there only when Kafka's own tools show it, too."""
 
 from collections.abc import Callable, Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -53,7 +54,8 @@ def test_a_check_holds_only_when_the_tools_show_what_was_promised(library: str, 
         until(what, WITHIN_S)
         assert ("Stable" in str(rows("--state"))) == promised
 
-    with members(library, kafka.plaintext, **{key: name}) as group:
+    assignors = "partition.assignment.strategy" if library == "confluent-kafka" else "assignors"
+    with members(library, kafka.plaintext, **{key: name, assignors: "range"}) as group:
         group.start("m1")
         group.start("m2")
         until(lambda: len(rows("--members")) == 2 and "Stable" in str(rows("--state")), WITHIN_S)
@@ -70,3 +72,41 @@ def test_a_check_holds_only_when_the_tools_show_what_was_promised(library: str, 
                 assert not holds("static", 1, 3)
         seen(lambda: holds("static", 1, 3))
         assert {row[2] for row in rows("--members")} == {"i1", "i2", "i3"}
+
+
+@pytest.mark.parametrize("library", sorted(INSTANCE))
+def test_a_step_that_no_source_tells_from_its_beginning_is_done_when_all_have_restarted(
+    library: str, kafka: RealKafka, tmp_path: Path
+) -> None:
+    """From range to roundrobin in two rolling restarts; the group shares by roundrobin from the end of the first on."""
+    name, before = f"rolls-{library}", tmp_path / "before.txt"
+    librdkafka = library == "confluent-kafka"
+    key, assignors = ("group.id", "partition.assignment.strategy") if librdkafka else ("group_id", "assignors")
+
+    def holds(step: int, *more: str) -> bool:
+        how = ["--to", "roundrobin", "--from", "range", "--check", str(step), "--members", "3", *more]
+        judged: Any = CliRunner().invoke(
+            cli, ["plan", f"kafka://{kafka.plaintext}", "--group", name, *how], standalone_mode=False
+        )
+        assert judged.exception is None, judged.exception
+        return judged.return_value == 0
+
+    with members(library, kafka.plaintext, **{key: name}) as group:
+        for number in range(3):
+            group.start(f"m {number}/ü", **{assignors: "range"})
+        until(
+            lambda: holds(1) is False and "Stable" in kafka.consumer_groups("--describe", "--group", name, "--state"),
+            60,
+        )
+        for number, each in enumerate(group.all[:3]):
+            assert not holds(1)
+            each.close()
+            group.start(f"m {number}/ü", **{assignors: "roundrobin,range"})
+        until(lambda: holds(1), WITHIN_S)
+        before.write_text(kafka.consumer_groups("--describe", "--group", name, "--members", "--verbose"))
+        assert not holds(2)
+        for number, each in enumerate(group.all[3:6]):
+            assert not holds(2, "--before", str(before))
+            each.close()
+            group.start(f"m {number}/ü", **{assignors: "roundrobin"})
+        until(lambda: holds(2, "--before", str(before)), WITHIN_S)

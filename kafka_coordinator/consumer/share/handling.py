@@ -25,7 +25,6 @@ _delivered = quickly_made(Delivered)
 def poll(s: ShareState, now: Time, out: Outbox) -> bool:
     """The user's loop is in poll(): it returns records, if there are any; whether it did."""
     c, hand = s.base, s.hand
-    hand.polled_at = now
     if not s.buffer:
         if not s.fetches:
             s.fetches = True

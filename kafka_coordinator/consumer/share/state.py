@@ -74,7 +74,6 @@ class UserHand(NodeState):
     left: Time | None = None
     """For how long it would go on, while it is stopped."""
     verdicts: list[Verdict] = field(default_factory=list)
-    polled_at: Time = 0.0
 
 
 @dataclass(slots=True)

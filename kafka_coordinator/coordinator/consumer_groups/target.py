@@ -112,9 +112,10 @@ def _take(core: Core, group: ConsumerGroup, member_id: str, given: list[Partitio
     had, known = set(kept), {topic for topic, _ in kept}
     added = [partition for partition in given if partition[0] in known and partition not in had] if kept else []
     new = [partition for partition in given if partition[0] not in known] if kept else given
-    topics = dict.fromkeys([topic for topic, _ in new])
-    places = dict(zip(topics, range(len(topics), 0, -1), strict=True))
-    group.target[member_id] = (*sorted(new, key=lambda partition: places[partition[0]]), *kept, *added)
+    of_new: dict[str, list[Partition]] = {}
+    for partition in new:
+        of_new.setdefault(partition[0], []).append(partition)
+    group.target[member_id] = (*chain.from_iterable(reversed(of_new.values())), *kept, *added)
     store_target(core, group, member_id)
 
 

@@ -63,13 +63,21 @@ NOTHING: Final = Initialized()
 
 
 def union(one: Numbers, other: Numbers) -> dict[str, frozenset[int]]:
-    return {topic: one.get(topic, frozenset()) | other.get(topic, frozenset()) for topic in (*one, *other)}
+    both = dict(one)
+    for topic, numbers in other.items():
+        both[topic] = both[topic] | numbers if topic in both else numbers
+    return both
 
 
 def without(numbers: Numbers, gone: Numbers) -> dict[str, frozenset[int]]:
     """A topic of which nothing is left goes, too, if ``gone`` names it."""
-    left = {topic: each - gone.get(topic, frozenset()) for topic, each in numbers.items()}
-    return {topic: each for topic, each in left.items() if each or topic not in gone}
+    left = dict(numbers)
+    for topic in gone:
+        if topic in left and not left[topic] - gone[topic]:
+            del left[topic]
+        elif topic in left:
+            left[topic] = left[topic] - gone[topic]
+    return left
 
 
 INITIALIZES: Final = "a heartbeat initializes"
@@ -132,10 +140,12 @@ class ShareGroup(NodeState):
 
     def put(self, member: ShareMember) -> None:
         """Take a member in, or what is new of it."""
-        self._count(self.members.get(member.id), -1)
+        before = self.members.get(member.id)
         self.members[member.id] = member
         self.most_members = max(self.most_members, len(self.members))
-        self._count(member, 1)
+        if before is None or before.topics != member.topics:
+            self._count(before, -1)
+            self._count(member, 1)
 
     def remove(self, member_id: str) -> None:
         self._count(self.members.pop(member_id), -1)

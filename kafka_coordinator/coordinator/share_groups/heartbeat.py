@@ -8,7 +8,7 @@ In Kafka `GroupMetadataManager.shareGroupHeartbeat`, `shareGroupLeave` and `shar
 from kafka_coordinator import errors
 from kafka_coordinator.assignors.inputs import AssignorError, queue_of
 from kafka_coordinator.coordinator.consumer_groups.checks import Refused
-from kafka_coordinator.coordinator.consumer_groups.member import observe_epochs
+from kafka_coordinator.coordinator.consumer_groups.member import in_order, observe_epochs
 from kafka_coordinator.coordinator.consumer_groups.sessions import is_due, own_setting
 from kafka_coordinator.coordinator.core import Core
 from kafka_coordinator.coordinator.group import session_timer
@@ -172,14 +172,14 @@ def _proceed(
         )
     )
     interval = own_setting(core, group.id, SHARE_HEARTBEAT_INTERVAL)
-    assignment = tuple(sorted(updated.assigned)) if tells else None
+    assignment = in_order(updated.assigned) if tells else None
     return ShareGroupHeartbeatAnswer(request.correlation, NONE, member.id, updated.epoch, interval, assignment)
 
 
 def _observe_permission(group: ShareGroup, member: ShareMember, out: Outbox) -> None:
     """What the member may fetch now; of members with one client id nobody outside could tell which is meant."""
     if sum(each.client_id == member.client_id for each in group.members.values()) == 1:
-        queues = tuple([queue_of(partition) for partition in sorted(member.assigned)])
+        queues = tuple([queue_of(partition) for partition in in_order(member.assigned)])
         out.observe(Granted(group.id, member.client_id, queues, member.epoch))
 
 

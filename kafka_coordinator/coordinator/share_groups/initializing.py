@@ -56,9 +56,9 @@ def begin(core: Core, group: ShareGroup, now: Time, out: Outbox) -> None:
     under_way = now - group.kept_at < _retry_ms(core)
     have = union(kept.initialized, kept.initializing if under_way else {})
     missing = {
-        topic: frozenset(range(counts[topic])) - have.get(topic, frozenset())
+        topic: frozenset(range(counts[topic])).difference(have.get(topic, ()))
         for topic in group.by_name
-        if topic in counts and (not have.get(topic) or len(have[topic]) < counts[topic])
+        if topic in counts and len(have.get(topic, ())) < max(1, counts[topic])
     }
     if not missing:
         return

@@ -3,7 +3,8 @@
 In Kafka `TargetAssignmentBuilder.ShareTargetAssignmentBuilder`.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from functools import lru_cache
 
 from kafka_coordinator.assignors import simple
 from kafka_coordinator.assignors.inputs import Partition
@@ -24,7 +25,8 @@ def targets(
     counts, initialized = core.partition_counts, (group.kept or NOTHING).initialized
     topics = {topic: topic_id(topic, core.topic_ids.get(topic)) for topic in counts}
     assignable = {
-        topic: sorted([number for number in initialized.get(topic, ()) if number < counts[topic]]) for topic in counts
+        topic: sorted([number for number in initialized[topic] if number < count]) if topic in initialized else []
+        for topic, count in counts.items()
     }
     order = member_order(members, max(group.most_members, len(members)) if newcomer else group.most_members, newcomer)
     if not homogeneous and not core.settings.version.simple_has_wishes:
@@ -39,16 +41,9 @@ def targets(
         )
         for member_id in order
     ]
-    holders: dict[Partition, list[int]] = {}
-    for position, member in enumerate(asked):
-        for partition in iterated(member.target, topics):
-            holders.setdefault(partition, []).append(position)
-    in_order = entry_order(list(holders), lambda each: 31 * id_hash(topics[each[0]]) + each[1] & 0xFFFFFFFF)
-    input = simple.ShareGroup(
-        tuple(asked), assignable, topics, homogeneous, [(partition, holders[partition]) for partition in in_order]
-    )
     wishes = core.settings.version.simple_has_wishes
-    shares = simple.simple(input, wishes=wishes)
+    holders = () if wishes else _holders(asked, topics)
+    shares = simple.simple(simple.ShareGroup(tuple(asked), assignable, topics, homogeneous, holders), wishes=wishes)
     subscribed = {topic for member in asked for topic in member.topics}
     dealt = dict.fromkeys(members, NO_TARGET)
     for member, share in zip(asked, shares or (), strict=False):
@@ -59,6 +54,17 @@ def targets(
     return dealt
 
 
-def in_set(topics: tuple[str, ...]) -> list[str]:
+def _holders(members: Sequence[simple.ShareMember], ids: Mapping[str, int]) -> list[tuple[Partition, list[int]]]:
+    """As `simple.ShareGroup.holders`."""
+    holders: dict[Partition, list[int]] = {}
+    for position, member in enumerate(members):
+        for partition in iterated(member.target, ids):
+            holders.setdefault(partition, []).append(position)
+    in_order = entry_order(list(holders), lambda each: 31 * id_hash(ids[each[0]]) + each[1] & 0xFFFFFFFF)
+    return [(partition, holders[partition]) for partition in in_order]
+
+
+@lru_cache(maxsize=64)
+def in_set(topics: tuple[str, ...]) -> Sequence[str]:
     """In the order of Java's set of them."""
     return string_entry_order(topics, size_for_set_of(len(topics)))

@@ -11,10 +11,11 @@ from click.testing import CliRunner, Result
 
 from compare.cli import cli
 from compare.planning.document import document
-from compare.planning.promises import judge
+from compare.planning.promises import Promise, Verdict, has_members, have_restarted, judge
 from compare.planning.real_groups import of_checked, of_observed
 from compare.planning.routes import route, way
 from compare.planning.simulating import Timing, costs_of, story_of
+from compare.planning.subject import Step
 from compare.planning.target import parse
 from compare.reading.gather import gather
 from compare.reading.observed import ObservedGroup
@@ -124,6 +125,31 @@ def checked(*arguments: str) -> tuple[int, str]:
 TESTS = str(Path(__file__).parents[2] / "captures" / "kafka" / "groups")
 
 
+def promised(step: Step, before: ObservedGroup | None) -> list[Promise]:
+    return [*step.promises, *([have_restarted(step.unseen, before)] if step.unseen else [])]
+
+
+def test_who_has_restarted_is_told_by_the_ids_before() -> None:
+    """What members list no source shows; the step to one assignor alone looks done before it has begun."""
+    now, target = (
+        observed({"x": partitions("t", 0), "y": partitions("t", 1)}, "sticky", state="Stable"),
+        parse("sticky"),
+    )
+    step = way(of_checked(now, target, "range"), target).steps[1]
+
+    def after(*ids: str) -> Verdict:
+        members = [replace(each, id=id) for each, id in zip(now.members or (), ids, strict=True)]
+        return judge(promised(step, now), replace(now, members=tuple(members)), 2)
+
+    x, y = [each.id for each in now.members or ()]
+    assert (
+        "unknown, because the source does not show whether a member lists range still"
+        in judge(promised(step, None), now, 2).line
+    )
+    assert [after(*ids).holds for ids in ((x, y), ("new", y), ("new", "another"))] == [False, False, True]
+    assert after("new", y).line.endswith("not as promised: y not restarted")
+
+
 def test_a_step_is_judged_by_what_the_source_shows_after_it(subtests: pytest.Subtests) -> None:
     unknown = "unknown, because the source does not show"
     for given, code, expected in [
@@ -140,6 +166,12 @@ def test_a_step_is_judged_by_what_the_source_shows_after_it(subtests: pytest.Sub
         ("2 orders-svc --to uniform", 1, "classic protocol, expected consumer protocol"),
         ("2 orders-svc --to queues:nothing=4", 1, f"{unknown} topic nothing"),
         ("1 orders-svc --to queues:nothing=4", 1, f"{unknown} auto.offset.reset of the members"),
+        (
+            "2 orders-svc --to range --from roundrobin",
+            1,
+            f"{unknown} whether a member lists roundrobin",
+        ),
+        (f"2 orders-svc --to range --from roundrobin --before {TESTS}", 1, "not as promised: orders-"),
     ]:
         with subtests.test(given=given):
             step, group, *more = given.split()
@@ -170,7 +202,7 @@ def test_every_step_of_every_captured_group_can_be_checked_and_none_is_done_by_a
                 lines.append(str(error))
                 continue
             for number, step in enumerate(steps, 1):
-                verdict = judge(step.promises, step.unseen, group, number)
+                verdict = judge(promised(step, None), group, number)
                 lines.append(verdict.line)
                 if verdict.holds:
                     assert step.promises
@@ -178,6 +210,17 @@ def test_every_step_of_every_captured_group_can_be_checked_and_none_is_done_by_a
                     assert target.strategy in ("", group.strategy)
     assert len(lines) > 1000
     assert not any("\n" in each for each in lines)
+
+
+def test_while_all_members_are_stopped_no_step_is_done_and_nothing_is_planned() -> None:
+    """A step that stops all of them is checked then, too."""
+    group = replace(observed({}, None, state="Empty"), members=())
+    for to in [each for each in TARGETS if parse(asked(group, each)).system in ("kafka", "")]:
+        target = parse(asked(group, to))
+        for number, step in enumerate(way(of_checked(group, target, "range"), target).steps, 1):
+            assert not judge([*promised(step, None), has_members(3)], group, number).holds
+    with pytest.raises(UserError, match="has no members just now, expected a group that runs"):
+        of_observed(group, "range")
 
 
 def of_captures(*arguments: str) -> Result:
@@ -224,7 +267,7 @@ def test_the_members_of_a_rocketmq_group_keep_their_client_ids() -> None:
 
 def test_what_cannot_be_planned_is_one_line(subtests: pytest.Subtests) -> None:
     for arguments, expected in [
-        (["--group", "sink-ads-12", "--to", "range"], "is of the kind unknown"),
+        (["--group", "sink-ads-12", "--to", "range"], "has no members just now"),
         (["--group", "broadcast_3", "--to", "AVG_BY_CIRCLE"], "is of the kind broadcasting"),
         (["--group", "same_ip_3", "--to", "AVG_BY_CIRCLE"], "do not show its members and what each owns"),
         (["--group", "pay_avg_5", "--to", "range"], "is a group of rocketmq, expected a target of it"),

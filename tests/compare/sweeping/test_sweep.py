@@ -2,7 +2,10 @@
 
 import hashlib
 import json
+import os
+import re
 import signal
+import socket
 import subprocess
 import sys
 import time
@@ -22,7 +25,9 @@ from compare.sweeping.folder import Finished, opened, parts_of
 from compare.sweeping.grid import Sweep
 from compare.sweeping.reading import read_text
 from compare.sweeping.running import engine_for, run_parts
+from protocols.errors import UserError
 from tests.compare.showing import ROOT
+from tests.rows import rows
 
 GRID = """\
 name: a few groups
@@ -252,6 +257,11 @@ def test_a_signal_is_one_line_and_what_is_computed_stays(
     assert "Traceback" not in progress
 
 
+def _listen(path: Path) -> None:
+    with socket.socket(socket.AF_UNIX) as listening:
+        listening.bind(str(path))
+
+
 def test_a_folder_of_another_sweep_is_refused(write: Callable[[str], str], tmp_path: Path) -> None:
     out = tmp_path / "out"
     sweep = read_text(GRID).sweep
@@ -262,6 +272,30 @@ def test_a_folder_of_another_sweep_is_refused(write: Callable[[str], str], tmp_p
     (tmp_path / "mine" / "notes.txt").write_text("")
     with pytest.raises(Exception, match="holds something else"):
         invoked(write(GRID), "--out", str(tmp_path / "mine"))
+
+
+@rows(
+    "place",
+    [folder.SWEEP, "rows/variant=kafka%3Arange/part-00000.parquet", "done/variant=kafka%3Arange/part-00000", "notes"],
+)
+@rows("put", [os.mkfifo, _listen, os.mkdir])
+def test_what_is_no_file_is_told_before_it_is_opened(
+    place: str,
+    put: Callable[[Path], object],
+    write: Callable[[str], str],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    sweep, out = read_text(GRID).sweep, Path(f"out{len(os.listdir())}")
+    opened(out, sweep, parts_of(sweep))
+    (out / place).unlink(missing_ok=True)
+    (out / place).parent.mkdir(parents=True, exist_ok=True)
+    put(out / place)
+    if (place, put) == ("notes", os.mkdir):
+        return  # a folder more does no harm
+    with pytest.raises(UserError, match=f"^--out {out}: {re.escape(place)} is not a file, expected a new folder"):
+        invoked(write(GRID), "--out", str(out))
 
 
 def test_a_condition_on_a_column_that_is_not_there_is_refused_before_anything_runs(

@@ -25,12 +25,20 @@ def tell(topic: str, partition: int, offset: int) -> None:
     print(topic, partition, offset, flush=True)
 
 
+def of_name(settings: dict[str, Any], *assignors: Any) -> None:
+    """The setting names assignors, as for librdkafka; these libraries take their classes."""
+    if named := settings.pop("assignors", ""):
+        classes = {assignor.name: assignor for assignor in assignors}
+        settings["partition_assignment_strategy"] = [classes[name] for name in named.split(",")]
+
+
 def kafka_python(settings: dict[str, Any]) -> None:
     from kafka import KafkaConsumer
     from kafka.coordinator.assignors.cooperative_sticky import CooperativeStickyAssignor
+    from kafka.coordinator.assignors.range import RangePartitionAssignor
+    from kafka.coordinator.assignors.roundrobin import RoundRobinPartitionAssignor
 
-    if settings.pop("cooperative", False):
-        settings["partition_assignment_strategy"] = (CooperativeStickyAssignor,)
+    of_name(settings, CooperativeStickyAssignor, RangePartitionAssignor, RoundRobinPartitionAssignor)
     consumer = KafkaConsumer(TOPIC, **settings)
     consumer.partitions_for_topic(TOPIC)  # a leader that does not know the topic yet assigns nothing first
     while running:
@@ -45,7 +53,10 @@ def kafka_python(settings: dict[str, Any]) -> None:
 
 async def aiokafka(settings: dict[str, Any]) -> None:
     from aiokafka import AIOKafkaConsumer
+    from aiokafka.coordinator.assignors.range import RangePartitionAssignor
+    from aiokafka.coordinator.assignors.roundrobin import RoundRobinPartitionAssignor
 
+    of_name(settings, RangePartitionAssignor, RoundRobinPartitionAssignor)
     consumer = AIOKafkaConsumer(TOPIC, **settings)
     await consumer.start()
     while running:

@@ -20,7 +20,10 @@ WITHIN_S = 30.0
 
 CLIENTS: Mapping[str, tuple[str, Mapping[str, Any]]] = {
     "kafka-python": ("kafka-python", {"session_timeout_ms": SESSION_MS}),
-    "kafka-python, cooperative": ("kafka-python", {"session_timeout_ms": SESSION_MS, "cooperative": True}),
+    "kafka-python, cooperative": (
+        "kafka-python",
+        {"session_timeout_ms": SESSION_MS, "assignors": "cooperative-sticky"},
+    ),
     "aiokafka": ("aiokafka", {"session_timeout_ms": SESSION_MS}),
     "confluent-kafka": ("confluent-kafka", {"session.timeout.ms": SESSION_MS}),
     "confluent-kafka, cooperative": (

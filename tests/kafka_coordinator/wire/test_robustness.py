@@ -176,6 +176,12 @@ def subscribing(group: str, names: list[str], member: str = "A" * 22) -> bytes:
     return frame(entities.make(kind, **values, **nothing))
 
 
+def sharing(group: str, names: list[str], member: str = "A" * 22) -> bytes:
+    kind: Any = load_request_schema(76, 1)
+    values: dict[str, Any] = {"group_id": group, "member_id": member, "member_epoch": 0, "rack_id": None}
+    return frame(kind(**values, subscribed_topic_names=tuple(names)))
+
+
 def reading(names: list[str]) -> bytes:
     kind: Any = load_request_schema(1, 12)
     topic = entities.part(kind, "topics")
@@ -261,6 +267,7 @@ def test_others_have_their_turn_between_the_steps_of_a_long_request(monkeypatch:
         (reading, 17),
         (lambda names: committing(dict.fromkeys(names, 1)), 28),
         (metadata, 11),
+        (lambda names: sharing("g", names), 20),
     ],
 )
 def test_no_turn_of_a_long_request_does_more_than_a_part_of_its_work(
