@@ -145,7 +145,7 @@ def _finish(client: Instance, now: Time, consumer: Consumer, work: Work, out: Ou
         # Code that takes no time takes a batch in as many threads as there are.
         threads = work.threads or consumer.settings.consuming.consume_thread_max
         at_once = 1 if threads == 1 else end - first if work.threads else min(end - first, threads)
-        what = queue, first, end, work.since, at_once, 0.0, 0.0, 0.0
+        what = queue, first, end, work.since, now, at_once, 0.0, 0.0, 0.0
         out.observe(_delivered((consumer.group, consumer.member, *what)))
     process_queue = consumer.current(queue, number)
     if process_queue is None or process_queue.dropped:
