@@ -79,7 +79,7 @@ class Committed(NamedTuple):
 
 class Delivered(NamedTuple):
     """The user's code of the member handled the records with offsets ``first`` to ``end - 1``, evenly between
-    ``since`` (milliseconds of virtual time) and now.
+    ``since`` and ``until`` (milliseconds of virtual time), which is now.
 
     A loop or a pool begins ``at_once`` of them together, as far as they are there, and the next ones ``turn``
     milliseconds later at the earliest; each takes ``each`` milliseconds, after it has waited ``wait`` milliseconds for
@@ -94,6 +94,7 @@ class Delivered(NamedTuple):
     first: int
     end: int
     since: float
+    until: float
     at_once: int = 1
     turn: float = 0.0
     each: float = 0.0

@@ -119,18 +119,6 @@ def _commit(group: str, queue: Queue, digits: int, numbers: int, oneway: bool) -
     return _frame(message, fields, oneway=oneway)
 
 
-@lru_cache(maxsize=65_536)
-def _query(group: str, queue: Queue, numbers: int) -> int:
-    message = offsets.QueryConsumerOffset(10 ** (numbers - 1), group, queue)
-    return _frame(message, _of_queue(group, queue))
-
-
-@lru_cache(maxsize=65_536)
-def _notice(group: str, numbers: int) -> int:
-    message = membership.NotifyConsumerIdsChanged(10 ** (numbers - 1), group)
-    return _frame(message, {"consumerGroup": group}, oneway=True)
-
-
 def _digits(number: int) -> int:
     return len(str(number))
 
@@ -139,12 +127,12 @@ _SIZES: Mapping[type[Message], Callable[[Any], int]] = {
     offsets.UpdateConsumerOffset: lambda told: _commit(
         told.group, told.queue, _digits(told.offset), _digits(told.correlation), told.oneway
     ),
-    offsets.QueryConsumerOffset: lambda told: _query(told.group, told.queue, _digits(told.correlation)),
+    offsets.QueryConsumerOffset: lambda told: _frame(told, _of_queue(told.group, told.queue)),
     membership.HeartBeat: _heartbeat,
     membership.UnregisterClient: lambda told: _frame(told, {"clientID": told.client_id, "consumerGroup": told.group}),
     membership.GetConsumerListByGroup: lambda told: _frame(told, {"consumerGroup": told.group}),
     membership.ConsumerList: lambda told: _answer(told, {}, {"consumerIdList": told.client_ids}),
-    membership.NotifyConsumerIdsChanged: lambda told: _notice(told.group, _digits(told.correlation)),
+    membership.NotifyConsumerIdsChanged: lambda told: _frame(told, {"consumerGroup": told.group}, oneway=True),
     offsets.OffsetAnswer: lambda told: _answer(told, {"offset": str(told.offset)}),
     nameserver.GetRouteInfo: lambda told: _frame(told, {"topic": told.topic}),
     nameserver.RouteInfoAnswer: _route,
@@ -161,6 +149,16 @@ REQUESTS = frozenset(kind for kind in _SIZES if kind in requests.REQUEST_CODES) 
 
 def frame_size(message: Message, client: str = "", server: str = "") -> int:
     """Bytes of the frame, its length included."""
+    kind = type(message)
+    if kind is offsets.UpdateConsumerOffset:
+        return _SIZES[kind](message)
+    return _of_alike(kind, _digits(message[0]), message[1:])
+
+
+@lru_cache(maxsize=4096)
+def _of_alike(kind: Callable[..., Message], digits: int, rest: tuple[object, ...]) -> int:
+    """Of all messages that differ in their numbers alone, which have so many digits."""
+    message = kind(10 ** (digits - 1), *rest)
     return _SIZES[type(message)](message)
 
 

@@ -40,7 +40,7 @@ def handle(c: ConsumerState, now: Time, command: commands.Handle, out: Outbox) -
     partition, first, end = command
     topic, number = partition
     c.subscription.positions[partition] = Reading(end, now, 0.0)
-    out.observe(Delivered(c.config.group, c.config.name, Queue(topic, "", number), first, end, now))
+    out.observe(Delivered(c.config.group, c.config.name, Queue(topic, "", number), first, end, now, now))
 
 
 def seek(c: ConsumerState, now: Time, command: commands.Seek, out: Outbox) -> None:

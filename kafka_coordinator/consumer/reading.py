@@ -93,7 +93,7 @@ def advance(c: ConsumerState, now: Time, out: Outbox) -> None:
         start, until = each[0], after[0]
         if until > start:
             _, since, turn, at_once = each
-            what = queue_of(partition), start, until, since, at_once, turn or TICK, config.handle, wait
+            what = queue_of(partition), start, until, since, now, at_once, turn or TICK, config.handle, wait
             out.observe(_delivered((config.group, config.name, *what)))
             positions[partition] = after
 

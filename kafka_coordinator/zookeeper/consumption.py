@@ -189,7 +189,7 @@ class Consumption(NodeState):
             if position > first:
                 reading = self._readings.get(queue)
                 pace = (1, TICK) if reading is None else (reading.at_once, reading.turn or TICK)
-                what = queue, first, position, since, *pace, self._user[0]
+                what = queue, first, position, since, now, *pace, self._user[0]
                 out.observe(Delivered(self._group, self._member, *what))
             self._reported[queue] = Reported(position, now)
 

@@ -10,12 +10,11 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from math import floor, inf
 from operator import attrgetter
 from types import MappingProxyType
-from typing import NamedTuple, Protocol, TypeAlias
+from typing import Protocol, TypeAlias
 
 from protocols.engine.nodes import Time
 from protocols.facts import Delivered, Ended, PassedOver
 from protocols.java import Queue
-from protocols.load import quickly_made
 from protocols.offsets import OffsetSet
 from protocols.timeline.lifetimes import Lifetimes, life_at
 
@@ -23,41 +22,22 @@ WINDOW: Time = 1000.0
 """Rates are counted in windows of this length, in milliseconds, the first beginning with the run."""
 
 
-class Delivery(NamedTuple):
-    """The member handled the records ``first`` to ``end - 1`` of the queue, evenly from ``since`` to ``until``."""
+Delivery: TypeAlias = Delivered
+"""The fact itself: a run has hundreds of thousands of them."""
 
-    group: str
-    member: str
-    queue: Queue
-    first: int
-    end: int
-    since: Time
-    until: Time
-    at_once: int = 1
-    turn: Time = 0.0
-    each: Time = 0.0
-    wait: Time = 0.0
-    """These four as in `Delivered`."""
 
-    @classmethod
-    def passed_over(cls, now: Time, fact: PassedOver) -> "Delivery":
-        """Of a record that was not handled, but read past now."""
-        return cls(fact.group, fact.member, fact.queue, fact.offset, fact.offset + 1, now, now)
+def passed_over(now: Time, fact: PassedOver) -> Delivery:
+    """Of a record that was not handled, but read past now."""
+    return Delivery(fact.group, fact.member, fact.queue, fact.offset, fact.offset + 1, now, now)
 
-    @classmethod
-    def given_up(cls, now: Time, fact: Ended) -> "Delivery":
-        """Of records that nobody gets any more."""
-        return cls(fact.group, fact.member or "", fact.queue, fact.first, fact.end, now, now)
+
+def given_up(now: Time, fact: Ended) -> Delivery:
+    """Of records that nobody gets any more."""
+    return Delivery(fact.group, fact.member or "", fact.queue, fact.first, fact.end, now, now)
 
 
 Positions: TypeAlias = Mapping[tuple[str, Queue], Sequence[Delivery]]
 """(Group, queue) to its deliveries in the order of their beginnings."""
-
-_delivery = quickly_made(Delivery)
-
-
-def delivered(facts: Iterable[tuple[Time, Delivered]]) -> list[Delivery]:
-    return [_delivery((*fact[:6], now, *fact[6:])) for now, fact in facts]
 
 
 def handled_more_than_once(

@@ -21,7 +21,6 @@ from typing import NamedTuple, TypeAlias
 
 from protocols.engine.nodes import TICK, Time
 from protocols.java import Queue
-from protocols.load import quickly_made
 from protocols.timeline.deliveries import Delivery
 from protocols.timeline.lifetimes import Lifetimes, life_at
 
@@ -103,7 +102,7 @@ def out_of_order(
     deliveries: Iterable[Delivery], lives: Lifetimes = MappingProxyType({}), keys: Keys | None = None
 ) -> OutOfOrder:
     """How many records of all groups, each life of a queue for itself."""
-    spans: dict[tuple[str, Queue, int], list[_Span]] = {}
+    spans: dict[tuple[str, Queue, int], list[_Span | Delivery]] = {}
     for each in deliveries:
         first, end, since = each.first, each.end, each.since
         if end <= first:
@@ -114,17 +113,17 @@ def out_of_order(
             before = spans[key] = []
         latest = Pace.of(each).ended(end - 1) if each.turn else each.until
         together = [each]
-        while before and (before[-1].end > first or before[-1].latest > since + _CLOSE):
+        while before and (before[-1].end > first or before[-1].until > since + _CLOSE):
             last = before.pop()
-            end, latest = max(end, last.end), max(latest, last.latest)
-            together += last.deliveries
-        before.append(_span((end, latest, together)))
+            end, latest = max(end, last.end), max(latest, last.until)
+            together += last.deliveries if isinstance(last, _Span) else (last,)
+        before.append(each if len(together) == 1 and not each.turn else _Span(end, latest, together))
     by_queue = by_key = again = 0
     found: dict[tuple[str, str], set[_Place]] = {}
     for (group, queue, _), of_life in spans.items():
         for span in of_life:
-            if len(span.deliveries) > 1 or span.deliveries[0].at_once > 1:
-                for window in _windows(_stretches(span.deliveries)):
+            if isinstance(span, _Span) or span.at_once > 1:
+                for window in _windows(_stretches(_deliveries(span))):
                     count, of_keys, repeated = _count(window, queue, keys.of if keys else None)
                     by_queue, by_key, again = by_queue + count, by_key + len(of_keys), again + repeated
                     if keys and keys.moves.get(queue.topic):
@@ -136,15 +135,17 @@ def out_of_order(
 
 
 class _Span(NamedTuple):
-    """Deliveries of one queue that may overlap: records up to ``end``, the last of which had been handled ``latest``.
-    Those of an earlier span have smaller offsets and had been handled when those of a later one began."""
+    """Deliveries of one queue that may overlap: records up to ``end``, the last of which had been handled at ``until``.
+    Those of an earlier span have smaller offsets and had been handled when those of a later one began. A delivery of
+    which all times were observed, and that overlaps none, as nearly all are, is a span by itself."""
 
     end: int
-    latest: Time
-    deliveries: list[Delivery]
+    until: Time
+    deliveries: Sequence[Delivery]
 
 
-_span = quickly_made(_Span)
+def _deliveries(span: _Span | Delivery) -> Sequence[Delivery]:
+    return span.deliveries if isinstance(span, _Span) else (span,)
 
 
 class _Stretch(NamedTuple):
@@ -254,7 +255,7 @@ _Place: TypeAlias = tuple[Queue, int]
 
 
 def _moved(
-    spans: Mapping[tuple[str, Queue, int], Sequence[_Span]],
+    spans: Mapping[tuple[str, Queue, int], Sequence[_Span | Delivery]],
     lives: Lifetimes,
     keys: Keys,
     found: Mapping[tuple[str, str], set[_Place]],
@@ -265,7 +266,7 @@ def _moved(
     for (group, queue, life), of_life in spans.items():
         moves = keys.moves.get(queue.topic, ())
         if moves and (not lives or life == life_at(lives, queue, inf)):
-            stretches = _stretches([each for span in of_life for each in span.deliveries])
+            stretches = _stretches([each for span in of_life for each in _deliveries(span)])
             topics.setdefault((group, queue.topic), {})[queue] = list(stretches)
     count, of_moves = 0, Counter[Time]()
     for (group, topic), queues in topics.items():

@@ -16,7 +16,7 @@ from protocols.facts import Committed, Delivered, Ended, Owns, PassedOver
 from protocols.java import Queue, sort_queues
 from protocols.load import quickly_made
 from protocols.timeline.causes import Causes
-from protocols.timeline.deliveries import Delivery, Positions, burst, delivered, positions, redelivered
+from protocols.timeline.deliveries import Delivery, Positions, burst, given_up, passed_over, positions, redelivered
 from protocols.timeline.lifetimes import Lifetimes
 from protocols.timeline.ownership import Double, Gap, Interval, OwnershipFigures, Pause
 from protocols.timeline.rebalances import Rebalance, completed, rebalances
@@ -159,13 +159,13 @@ class Timeline:
 
     @cached_property
     def deliveries(self) -> tuple[Delivery, ...]:
-        return tuple(delivered(self.told(Delivered)))
+        return tuple([fact for _, fact in self.told(Delivered)])
 
     @cached_property
     def passed_over(self) -> tuple[Delivery, ...]:
         """Records that were read past, or given up, without being handled: no deliveries, but no lag either."""
-        passed = [Delivery.passed_over(now, fact) for now, fact in self.told(PassedOver)]
-        passed += [Delivery.given_up(now, fact) for now, fact in self.told(Ended) if fact.how != "acknowledged"]
+        passed = [passed_over(now, fact) for now, fact in self.told(PassedOver)]
+        passed += [given_up(now, fact) for now, fact in self.told(Ended) if fact.how != "acknowledged"]
         return tuple(passed)
 
     @property

@@ -10,6 +10,7 @@ import json
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import InitVar, dataclass, field
+from functools import lru_cache
 from typing import Any, NamedTuple, TypeAlias
 
 from protocols.engine.nodes import Time
@@ -110,7 +111,7 @@ class ConsumerOffsetManager(NodeState):
 
     def commit(self, now: Time, group: str, topic: str, number: int, offset: int) -> None:
         """Take the offset, even if it is smaller than the one before."""
-        self.offsets.setdefault(_key(topic, group), {})[number] = offset
+        _of_queues(self.offsets, topic, group)[number] = offset
         self._commits += 1
         if self._commits % self.version_step == 0:
             self.data_version = self.data_version._replace(timestamp=now, counter=self.data_version.counter + 1)
@@ -122,10 +123,11 @@ class ConsumerOffsetManager(NodeState):
             reset = self.resets.get(key, {}).get(number)
             if reset is not None:
                 return reset
-        return self.offsets.get(key, {}).get(number, -1)
+        offsets = self.offsets.get(key)
+        return -1 if offsets is None else offsets.get(number, -1)
 
     def commit_pull(self, group: str, topic: str, number: int, offset: int) -> None:
-        self.pulls.setdefault(_key(topic, group), {})[number] = offset
+        _of_queues(self.pulls, topic, group)[number] = offset
 
     def query_pull(self, group: str, topic: str, number: int) -> int:
         """Where the last pull ended, else the committed offset; -1 where there is neither."""
@@ -145,7 +147,7 @@ class ConsumerOffsetManager(NodeState):
         """An administrator sets the offset; it holds until a pull takes it. Nonsense is ignored."""
         if group and topic and number >= 0 and offset >= 0:
             for table in (self.resets, self.offsets):
-                table.setdefault(_key(topic, group), {})[number] = offset
+                _of_queues(table, topic, group)[number] = offset
 
     def has_reset(self, group: str, topic: str, number: int) -> bool:
         """Whether a reset waits for a pull of this queue."""
@@ -222,8 +224,18 @@ def pairs_of(table: Table) -> Iterator[tuple[str, str]]:
             yield parts
 
 
+@lru_cache(maxsize=4096)  # asked for with every pull
 def _key(topic: str, group: str) -> str:
     return f"{topic}@{group}"
+
+
+def _of_queues(table: Table, topic: str, group: str) -> dict[int, int]:
+    """The group's entries of the topic in a table, which may be changed."""
+    key = _key(topic, group)
+    found = table.get(key)
+    if found is None:
+        found = table[key] = {}
+    return found
 
 
 def _parts(key: str) -> tuple[str, str] | None:

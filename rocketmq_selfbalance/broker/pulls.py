@@ -9,8 +9,7 @@ from protocols.engine.nodes import Outbox, Time, TimerName
 from protocols.facts import Committed
 from protocols.load import quickly_made
 from rocketmq_selfbalance import codes
-from rocketmq_selfbalance.broker.state import Broker, HeldPull
-from rocketmq_selfbalance.broker.store import StoredQueue
+from rocketmq_selfbalance.broker.state import HELD, Broker, HeldPull
 from rocketmq_selfbalance.messages.offsets import PullAnswer, PullMessage
 
 _committed, _answer, _held = quickly_made(Committed), quickly_made(PullAnswer), quickly_made(HeldPull)
@@ -33,40 +32,47 @@ def pull(broker: Broker, now: Time, sender: str, message: PullMessage, out: Outb
 
 
 def hold(broker: Broker, now: Time, sender: str, message: PullMessage, out: Outbox) -> None:
-    held = _held((sender, message, now + message.suspend_ms, arrival(broker, message)))
-    broker.held.setdefault(message.queue, []).append(held)
-    out.set_timer(held.timer, held.due)
+    until, expected, queue = now + message.suspend_ms, arrival(broker, message), message.queue
+    held = _held((sender, message, until, expected))
+    waiting = broker.held.get(queue)
+    if waiting is None:
+        broker.held[queue] = [held]
+    else:
+        waiting.append(held)
+    out.set_timer((HELD, queue, sender, message[0]), until if expected is None or until < expected else expected)
 
 
 def commit(broker: Broker, now: Time, fact: Committed, out: Outbox) -> None:
     """Take a committed offset. It is observed where it changes anything."""
-    group, (topic, _, number), offset = fact.group, fact.queue, fact.offset
-    if broker.offsets.query(group, topic, number) != offset:
+    group, (topic, _, number), offset = fact[0], fact[1], fact[2]
+    offsets = broker.offsets
+    if offsets.query(group, topic, number) != offset:
         broker.unflushed = True
         out.observe(fact)
-    broker.offsets.commit(now, group, topic, number, offset)
+    offsets.commit(now, group, topic, number, offset)
 
 
 def refusal(broker: Broker, message: PullMessage) -> int:
     """What is wrong with a pull, in the order in which a broker looks; `SUCCESS` if nothing is."""
-    config = broker.disk.groups.find(message.group)
+    group, (name, _, number), disk = message.group, message.queue, broker.disk
+    config = disk.groups.find(group)
     if config is None:
         return codes.SUBSCRIPTION_GROUP_NOT_EXIST
-    topic = broker.disk.topics.configs.get(message.queue.topic)
-    members = broker.consumers.groups.get(message.group)
+    topic = disk.topics.configs.get(name)
+    members = broker.consumers.groups.get(group)
     if not config.consume_enable:
         return codes.NO_PERMISSION
     if topic is None:
         return codes.TOPIC_NOT_EXIST
     if not topic.perm & codes.PERM_READ:
         return codes.NO_PERMISSION
-    if not 0 <= message.queue.number < topic.read:
+    if not 0 <= number < topic.read:
         return codes.INVALID_PARAMETER
     if members is None:
         return codes.SUBSCRIPTION_NOT_EXIST
     if members.message_model == codes.BROADCASTING and not config.consume_broadcast_enable:
         return codes.NO_PERMISSION
-    subscription = members.topics.get(message.queue.topic)
+    subscription = members.topics.get(name)
     if subscription is None:
         return codes.SUBSCRIPTION_NOT_EXIST
     return codes.SUCCESS if subscription.version >= message.subscription_version else codes.SUBSCRIPTION_NOT_LATEST
@@ -75,14 +81,13 @@ def refusal(broker: Broker, message: PullMessage) -> int:
 def get_message(broker: Broker, now: Time, message: PullMessage) -> PullAnswer:
     """What the queue has for a pull that nothing is wrong with (``DefaultMessageStore.getMessage``). A pending reset is
     taken thereby."""
-    topic, _, number = message.queue
+    correlation, group, (topic, _, number), offset = message[:4]
     queue = broker.disk.store.queue(topic, number)
     least, end = (0, 0) if queue is None else (queue.min_offset, queue.max_offset(now))
-    if broker.settings.use_server_side_reset_offset:
-        reset = broker.offsets.take_reset(message.group, topic, number)
+    if broker.offsets.resets and broker.settings.use_server_side_reset_offset:
+        reset = broker.offsets.take_reset(group, topic, number)
         if reset is not None:
-            return PullAnswer(message.correlation, codes.PULL_OFFSET_MOVED, reset, least, end)
-    offset = message.offset
+            return PullAnswer(correlation, codes.PULL_OFFSET_MOVED, reset, least, end)
     if queue is None or end == 0:
         code, following = (codes.PULL_NOT_FOUND, 0) if offset == 0 else (codes.PULL_OFFSET_MOVED, 0)
     elif offset < least:
@@ -92,23 +97,22 @@ def get_message(broker: Broker, now: Time, message: PullMessage) -> PullAnswer:
     elif offset == end:
         code, following = codes.PULL_NOT_FOUND, end
     else:
-        return _found(broker, message, queue, end)
-    return _answer((message.correlation, code, following, least, end, ()))
-
-
-def _found(broker: Broker, message: PullMessage, queue: StoredQueue, end: int) -> PullAnswer:
-    following = min(end, message.offset + message.max_messages)
-    broker.offsets.commit_pull(message.group, message.queue.topic, message.queue.number, following)
-    retried = tuple(queue.records[message.offset : following])
-    return _answer((message.correlation, codes.SUCCESS, following, queue.min_offset, end, retried))
+        following = offset + message.max_messages
+        if following > end:
+            following = end
+        broker.offsets.commit_pull(group, topic, number, following)
+        retried = tuple(queue.records[offset:following]) if queue.records else ()
+        return _answer((correlation, codes.SUCCESS, following, least, end, retried))
+    return _answer((correlation, code, following, least, end, ()))
 
 
 def held_due(broker: Broker, now: Time, timer: TimerName, out: Outbox) -> None:
     """A held pull has waited for its time, or its record is there."""
-    for held in broker.held.get(timer[1], ()):
-        if held.timer == timer:
+    _, queue, sender, correlation = timer
+    for held in broker.held.get(queue, ()):
+        if held[0] == sender and held[1][0] == correlation:
             release(broker, held, out)
-            broker.push(now, held.sender, _answer_when_woken(broker, now, held.message), out)
+            broker.push(now, sender, _answer_when_woken(broker, now, held[1]), out)
             return
 
 
@@ -144,9 +148,9 @@ def forget(broker: Broker, sender: str, out: Outbox) -> None:
 
 def release(broker: Broker, held: HeldPull, out: Outbox) -> None:
     queue = held.message.queue
-    left = [each for each in broker.held[queue] if each is not held]
-    if left:
-        broker.held[queue] = left
+    waiting = broker.held[queue]
+    if len(waiting) > 1:
+        broker.held[queue] = [each for each in waiting if each is not held]
     else:
         del broker.held[queue]
     out.cancel_timer(held.timer)
@@ -154,5 +158,6 @@ def release(broker: Broker, held: HeldPull, out: Outbox) -> None:
 
 def arrival(broker: Broker, message: PullMessage) -> Time | None:
     """When the record comes for which this asks; None where nobody knows."""
-    stored = broker.disk.store.queue(message.queue.topic, message.queue.number)
+    topic, _, number = message.queue
+    stored = broker.disk.store.queue(topic, number)
     return None if stored is None else stored.next_arrival(message.offset)

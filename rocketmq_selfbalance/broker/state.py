@@ -316,8 +316,9 @@ class Broker(NodeState):
 
     def busy(self, now: Time, peer: str) -> None:
         """Something was read from this client, or written to it: its connection is not idle."""
-        if peer in self.active:
-            self.active[peer] = max(now, self.active[peer])
+        last = self.active.get(peer)
+        if last is not None and now > last:
+            self.active[peer] = now
 
     def commit_popped(
         self, now: Time, group: str, topic: str, committed: Mapping[int, int], numbers: Iterable[int]

@@ -175,7 +175,8 @@ class MessageStore(NodeState):
     _sent_back: int = 0
 
     def queue(self, topic: str, number: int) -> StoredQueue | None:
-        return self.queues.get(topic, {}).get(number)
+        queues = self.queues.get(topic)
+        return None if queues is None else queues.get(number)
 
     def set_rates(self, command: Produce) -> None:
         self.rates[command.topic] = command.per_second, MappingProxyType(dict(command.queues))

@@ -50,34 +50,38 @@ def submit(client: Instance, now: Time, consumer: Consumer, batch: Batch, out: O
 def go_on(client: Instance, now: Time, consumer: Consumer, out: Outbox) -> None:
     pool = consumer.pool
     most = consumer.settings.consuming.consume_thread_max
-    while pool.backlog and pool.busy < most and not pool.standing_still:
-        batch = pool.backlog[0]
-        process_queue = consumer.current(batch.queue, batch.number)
+    backlog = pool.backlog
+    while backlog and pool.busy < most and not pool.standing_still:
+        batch = backlog[0]
+        process_queue = consumer.current(batch[0], batch[1])
         if process_queue is None or process_queue.dropped:
-            pool.backlog.pop(0)  # skipped silently
+            del backlog[0]  # skipped silently
             continue
         piece = _piece(consumer, batch, most - pool.busy)
-        if piece.end == batch.end:
-            pool.backlog.pop(0)
+        if piece is batch:
+            del backlog[0]
         else:
-            pool.backlog[0] = batch._replace(first=piece.end)
+            backlog[0] = batch._replace(first=piece.end)
         _begin(client, now, consumer, process_queue, piece, out)
 
 
 def _piece(consumer: Consumer, batch: Batch, threads: int) -> Batch:
     """As much from the front of the batch as these threads can begin now and will end together."""
+    queue, _, first, end = batch
     size = consumer.settings.consuming.consume_message_batch_max_size
     if consumer.by_hand:
-        return batch._replace(end=min(batch.end, batch.first + size))
-    # Code that takes no time is at once ready for the next records.
-    end = min(batch.end, batch.first + threads * size) if consumer.handle else batch.end
-    pool = consumer.pool
-    if pool.takes or pool.fails:
-        special = [offset for queue, offset in (*pool.takes, *pool.fails) if queue == batch.queue]
-        ahead = [offset for offset in special if batch.first <= offset < end]
-        if ahead:
-            end = min(ahead) if min(ahead) > batch.first else batch.first + 1
-    end = pool.poison.alone(batch.queue, batch.first, end)
+        end = min(end, first + size)
+    else:
+        # Code that takes no time is at once ready for the next records.
+        if consumer.handle and first + threads * size < end:
+            end = first + threads * size
+        pool = consumer.pool
+        if pool.takes or pool.fails:
+            special = [offset for of, offset in (*pool.takes, *pool.fails) if of == queue]
+            ahead = [offset for offset in special if first <= offset < end]
+            if ahead:
+                end = min(ahead) if min(ahead) > first else first + 1
+        end = pool.poison.alone(queue, first, end)
     return batch if end == batch.end else batch._replace(end=end)
 
 
@@ -85,15 +89,16 @@ def _begin(
     client: Instance, now: Time, consumer: Consumer, process_queue: ProcessQueue, piece: Batch, out: Outbox
 ) -> None:
     pool, size = consumer.pool, consumer.settings.consuming.consume_message_batch_max_size
-    count = piece.end - piece.first
-    each = pool.takes.get((piece.queue, piece.first), consumer.handle)
+    queue, _, first, end = piece
+    count = end - first
+    each = pool.takes.get((queue, first), consumer.handle) if pool.takes else consumer.handle
     if not each and not consumer.by_hand:
         _finish(client, now, consumer, _work((piece, now, 0)), out)
         return
     threads = -(-count // size)
     pool.busy += threads
     pool.serial += 1
-    pool.running[pool.serial] = Work(piece, now, threads)
+    pool.running[pool.serial] = _work((piece, now, threads))
     process_queue.listeners += 1
     if consumer.by_hand:
         return
@@ -104,7 +109,7 @@ def consumed(client: Instance, now: Time, consumer: Consumer, serial: int, out: 
     work = consumer.pool.finish(serial)
     if work is None:
         return
-    process_queue = consumer.current(work.batch.queue, work.batch.number)
+    process_queue = consumer.current(work[0][0], work[0][1])
     if process_queue is not None:
         process_queue.listeners -= 1
     _finish(client, now, consumer, work, out)
@@ -140,7 +145,7 @@ def _finish(client: Instance, now: Time, consumer: Consumer, work: Work, out: Ou
         # Code that takes no time takes a batch in as many threads as there are.
         threads = work.threads or consumer.settings.consuming.consume_thread_max
         at_once = 1 if threads == 1 else end - first if work.threads else min(end - first, threads)
-        what = queue, first, end, work.since, at_once, 0.0, 0.0, 0.0
+        what = queue, first, end, work.since, now, at_once, 0.0, 0.0, 0.0
         out.observe(_delivered((consumer.group, consumer.member, *what)))
     process_queue = consumer.current(queue, number)
     if process_queue is None or process_queue.dropped:
@@ -155,14 +160,15 @@ def _finish(client: Instance, now: Time, consumer: Consumer, work: Work, out: Ou
         for offset in range(first, end):
             send_back(client, now, consumer, Batch(queue, number, offset, offset + 1), 0, 0, out)
     else:
-        finished(client, consumer, process_queue, work.batch)
+        finished(client, consumer, process_queue, work[0])
 
 
 def finished(client: Instance, consumer: Consumer, process_queue: ProcessQueue, batch: Batch) -> None:
     """These records need no more work (done, sent back, or given up): keep how far everything is done."""
-    offset = process_queue.remove([(batch.first, batch.end)])
+    queue, _, first, end = batch
+    offset = process_queue.remove(((first, end),))
     if offset != NOTHING and not process_queue.dropped:
-        consumer.store.table.update(batch.queue, offset, True)
+        consumer.store.table.update(queue, offset, True)
 
 
 def send_back(

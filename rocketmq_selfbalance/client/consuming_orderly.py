@@ -170,7 +170,7 @@ def _finish(client: Instance, now: Time, consumer: Consumer, work: Work, out: Ou
     queue, number, first, end = work.batch
     poison = consumer.pool.poison.find(queue, first)
     if poison is None:
-        out.observe(Delivered(consumer.group, consumer.member, queue, first, end, work.since))
+        out.observe(Delivered(consumer.group, consumer.member, queue, first, end, work.since, now))
     process_queue = consumer.current(queue, number)
     if process_queue is None:
         return False

@@ -253,7 +253,8 @@ class Instance(NodeState):
         return self.consumers[group]
 
     def master(self, broker: str) -> str | None:
-        return self.addresses.get(broker, {}).get(MASTER_ID)
+        addresses = self.addresses.get(broker)
+        return None if addresses is None else addresses.get(MASTER_ID)
 
     def replica(self, broker: str) -> str | None:
         return next(iter(self.addresses.get(broker, {}).values()), None)

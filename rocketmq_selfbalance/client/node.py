@@ -73,8 +73,9 @@ class Client(NodeState):
 
     def receive(self, now: Time, sender: str, message: Message, out: Outbox) -> None:
         client = self.instance
-        take = _MESSAGES.get(type(message))
-        if take is not None:
+        if isinstance(message, PullAnswer):  # nearly all, where records come in
+            pulling.answered(client, now, message, out)
+        elif (take := _MESSAGES.get(type(message))) is not None:
             take(client, now, sender, message, out)
         else:
             blocking.answered(client, now, message, out)
@@ -123,7 +124,6 @@ def _answer(client: Instance, now: Time, sender: str, message: Answer, out: Outb
 Take: TypeAlias = Callable[[Instance, Time, str, Any, Outbox], None]
 
 _MESSAGES: Mapping[type, Take] = {
-    PullAnswer: lambda client, now, sender, message, out: pulling.answered(client, now, message, out),
     Received: lambda client, now, sender, message, out: popping.answered(client, now, message, out),
     Done: lambda client, now, sender, message, out: None,
     Answer: _answer,

@@ -113,9 +113,10 @@ class Table(NodeState):
 
     def update(self, queue: Queue | None, offset: int, increase_only: bool) -> None:
         """Set the offset; where there is one already, only to a greater one if ``increase_only``."""
-        if queue is None or queue in self.frozen:
+        if queue is None or (self.frozen and queue in self.frozen):
             return
-        if not increase_only or queue not in self.offsets or offset > self.offsets[queue]:
+        before = self.offsets.get(queue) if increase_only else None
+        if before is None or offset > before:
             self.offsets[queue] = offset
 
     def update_and_freeze(self, queue: Queue | None, offset: int) -> None:

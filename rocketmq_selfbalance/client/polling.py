@@ -101,7 +101,7 @@ def poll(client: Instance, now: Time, consumer: Consumer, out: Outbox) -> None:
         if duration != 0 and pool.poison.find(batch.queue, batch.first) is not None:
             stands_still(consumer, batch.queue, batch.first, out)
         if duration == 0:
-            _done(consumer, Work(batch, now, 0), out)
+            _done(now, consumer, Work(batch, now, 0), out)
             continue
         pool.busy, pool.serial = 1, pool.serial + 1
         pool.running[pool.serial] = Work(batch, now, 1)
@@ -130,12 +130,12 @@ def _duration(consumer: Consumer, batch: Batch) -> Time | None:
     return _time_for(consumer, batch) if poison is None else poison.record.lasts(consumer.handle)
 
 
-def _done(consumer: Consumer, work: Work, out: Outbox) -> None:
+def _done(now: Time, consumer: Consumer, work: Work, out: Outbox) -> None:
     queue, _, first, end = work.batch
     poison = consumer.pool.poison.find(queue, first)
     if poison is None:
         at_once = min(end - first, consumer.settings.lite_pull.user_threads)
-        out.observe(Delivered(consumer.group, consumer.member, queue, first, end, work.since, at_once))
+        out.observe(Delivered(consumer.group, consumer.member, queue, first, end, work.since, now, at_once))
     else:
         passed_over(consumer, queue, first, poison.record.skipped, out)
 
@@ -163,7 +163,7 @@ def consumed(client: Instance, now: Time, consumer: Consumer, serial: int, out: 
     work = consumer.pool.finish(serial)
     if work is None:
         return
-    _done(consumer, work, out)
+    _done(now, consumer, work, out)
     poll(client, now, consumer, out)
 
 

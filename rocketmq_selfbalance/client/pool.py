@@ -49,6 +49,8 @@ class Poison(NodeState):
 
     def find(self, queue: Queue, offset: int) -> Copy | None:
         """The poison record there, None where there is none. One that was never sent back was not tried before."""
+        if not (self.copies or self.known):
+            return None
         copies = self.copies.get(queue)
         if copies is not None:
             return copies.get(offset)
@@ -66,7 +68,7 @@ class Poison(NodeState):
     def alone(self, queue: Queue, first: int, end: int) -> int:
         """Where a piece of work that begins with ``first`` ends, ``end`` at the latest: a poison record is one of its
         own (code that is given several says which of them failed)."""
-        offsets = self.copies.get(queue) or self.known.get(queue)
+        offsets = self.copies.get(queue) or self.known.get(queue) if self.copies or self.known else None
         if not offsets:
             return end
         ahead = min([offset for offset in offsets if first <= offset < end], default=None)

@@ -162,7 +162,7 @@ def handled(client: Instance, now: Time, consumer: Consumer, serial: int, out: O
     poison = consumer.pool.poison.find(record.queue, point.offset)
     works = poison is None or poison.is_skipped_after(times)
     if works:
-        what = record.queue, point.offset, point.offset + 1, work.since
+        what = record.queue, point.offset, point.offset + 1, work.since, now
         lasts = (1, consumer.handle or TICK, consumer.handle, 0.0)
         out.observe(_delivered((consumer.group, consumer.member, *what, *lasts)))
     if _is_wanted(now, consumer, record):

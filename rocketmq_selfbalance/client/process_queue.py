@@ -81,18 +81,18 @@ class ProcessQueue(NodeState):
 
         Returns whether to begin consuming (ordered): there is something, and nobody is at it.
         """
-        last = None
+        last, waiting = None, self.waiting
         for first, end in ranges:
             last = end - 1
-            newest = self.waiting.last_missing(first, end)
+            newest = waiting.last_missing(first, end)
             if newest is not None:
-                new = self.waiting.add(first, end)
+                new = waiting.add(first, end)
                 self.count += new
                 self.bytes += new * self.record_bytes
                 self.highest = newest
         if last is not None and end_of_queue is not None and end_of_queue > last:
             self.accumulated = end_of_queue - last
-        if not self.waiting or self.consuming:
+        if self.consuming or not waiting:
             return False
         self.consuming = True
         return True
@@ -100,15 +100,16 @@ class ProcessQueue(NodeState):
     def remove(self, ranges: Iterable[tuple[int, int]]) -> int:
         """These are finished. Returns the offset to commit: the smallest one left, or the one after the highest;
         `NOTHING` where there was nothing."""
-        if not self.waiting:
+        waiting = self.waiting
+        if not waiting:
             return NOTHING
         for first, end in ranges:
-            gone = self.waiting.remove(first, end)
+            gone = waiting.remove(first, end)
             self.count -= gone
             self.bytes -= gone * self.record_bytes
         if not self.count:
             self.bytes = 0
-        return self.waiting.first if self.waiting else self.highest + 1
+        return waiting.first if waiting else self.highest + 1
 
     def take(self, most: int) -> list[tuple[int, int]]:
         """Ordered: take the first records into consumption, at most so many. Nothing there: consuming ends."""
@@ -167,7 +168,8 @@ class ProcessQueue(NodeState):
     @property
     def max_span(self) -> int:
         """Distance from the first to the last record that waits."""
-        return self.waiting.end - 1 - self.waiting.first if self.waiting else 0
+        waiting = self.waiting
+        return waiting.end - 1 - waiting.first if waiting else 0
 
     def pull_expired(self, now: Time, after: Time) -> bool:
         """Whether the last pull began more than ``after`` ms ago."""

@@ -130,26 +130,24 @@ def again(client: Instance, now: Time, consumer: Consumer, queue: Queue, delay: 
 
 def held_back(consumer: Consumer, queue: Queue, process_queue: ProcessQueue) -> Time | None:
     """Why there is no pull now: after so many milliseconds the request has its next turn; None: pull."""
-    settings = consumer.settings
-    on_error = settings.pulling.pull_time_delay_when_exception_ms
+    pulling = consumer.settings.pulling
     if consumer.state != RUNNING:
-        return on_error
+        return pulling.pull_time_delay_when_exception_ms
     if consumer.paused:
-        return settings.pulling.pull_time_delay_when_suspend_ms
-    flow_control = settings.pulling.pull_time_delay_when_flow_control_ms
+        return pulling.pull_time_delay_when_suspend_ms
     if process_queue.count > consumer.pull_threshold_for_queue:
-        return flow_control
+        return pulling.pull_time_delay_when_flow_control_ms
     if process_queue.bytes // _MIB > consumer.pull_threshold_size_for_queue:
-        return flow_control
+        return pulling.pull_time_delay_when_flow_control_ms
     if consumer.kind != PUSH:
-        most = settings.lite_pull.lite_pull_threshold_for_all
-        return flow_control if polling.cached(consumer) > most else None
+        most = consumer.settings.lite_pull.lite_pull_threshold_for_all
+        return pulling.pull_time_delay_when_flow_control_ms if polling.cached(consumer) > most else None
     if consumer.orderly:
         if consumer.locks and not process_queue.locked:
-            return on_error
-    elif process_queue.max_span > settings.pulling.consume_concurrently_max_span:
-        return flow_control
-    return None if queue.topic in consumer.subscriptions else on_error
+            return pulling.pull_time_delay_when_exception_ms
+    elif process_queue.max_span > pulling.consume_concurrently_max_span:
+        return pulling.pull_time_delay_when_flow_control_ms
+    return None if queue.topic in consumer.subscriptions else pulling.pull_time_delay_when_exception_ms
 
 
 def _send(
@@ -163,6 +161,7 @@ def _send(
     refreshed: bool,
 ) -> None:
     address = client.master(queue.broker) or client.replica(queue.broker)
+    group = consumer.group
     if address is None:
         if refreshed:
             failed(client, now, consumer, queue, out)
@@ -171,21 +170,22 @@ def _send(
                 client,
                 now,
                 DISPATCHER,
-                (_AskRoute(queue.topic), _RouteAsked(consumer.group, queue, process_queue.number)),
+                (_AskRoute(queue.topic), _RouteAsked(group, queue, process_queue.number)),
                 out,
             )
         return
     number = client.next_correlation()
-    client.pulled[number] = _pulled((consumer.group, queue, process_queue.number, address))
-    client.life(consumer, queue, PULL_DUE, out, guard=SENT)
+    client.pulled[number] = _pulled((group, queue, process_queue.number, address))
+    client.observed.life(consumer, queue, PULL_DUE, out, SENT)
     timeout = consumer.settings.pulling.consumer_timeout_when_suspend_ms
-    out.set_timer(("pull timeout", consumer.group, queue), now + timeout)
+    out.set_timer(("pull timeout", group, queue), now + timeout)
     out.send(address, request(consumer, queue, process_queue, number))
 
 
 def request(consumer: Consumer, queue: Queue, process_queue: ProcessQueue, number: int) -> PullMessage:
     """The pull that would be sent now, under this number."""
     settings, push = consumer.settings, consumer.kind == PUSH
+    pulling = settings.pulling
     kept = consumer.store.table.offsets.get(queue, 0)
     commits = kept > 0 and consumer.message_model == CLUSTERING and push
     fields = (
@@ -193,8 +193,8 @@ def request(consumer: Consumer, queue: Queue, process_queue: ProcessQueue, numbe
         consumer.group,
         queue,
         process_queue.next_offset,
-        settings.pulling.pull_batch_size if push else settings.lite_pull.lite_pull_batch_size,
-        settings.pulling.broker_suspend_max_time_ms,
+        pulling.pull_batch_size if push else settings.lite_pull.lite_pull_batch_size,
+        pulling.broker_suspend_max_time_ms,
         kept if commits else None,
         consumer.subscriptions.get(queue.topic, 0.0),
     )
@@ -228,22 +228,23 @@ def _no_answer(client: Instance, now: Time, pulled: Pulled, out: Outbox) -> None
 
 
 def answered(client: Instance, now: Time, message: PullAnswer, out: Outbox) -> None:
-    pulled = client.pulled.pop(message.correlation, None)
-    consumer = client.consumers.get(pulled.group) if pulled is not None else None
-    if pulled is None or consumer is None:
+    pulled = client.pulled.pop(message[0], None)
+    if pulled is None:
         return
-    process_queue = consumer.current(pulled.queue, pulled.number)
-    if process_queue is None:
+    group, queue, number, _ = pulled
+    consumer = client.consumers.get(group)
+    process_queue = None if consumer is None else consumer.current(queue, number)
+    if consumer is None or process_queue is None:
         return
-    out.cancel_timer(("pull timeout", *pulled[:2]))
-    queue, code = pulled.queue, message.code
+    out.cancel_timer(("pull timeout", group, queue))
+    code = message.code
     if code == SUCCESS:
-        first, process_queue.next_offset = process_queue.next_offset, message.next_offset
+        first, end = process_queue.next_offset, message.next_offset
+        process_queue.next_offset = end
         if message.retried:
             consumer.pool.poison.fetched(queue, first, message.retried)
-        began = process_queue.put([(first, message.next_offset)], message.max_offset)
-        batch = _batch((queue, process_queue.number, first, message.next_offset))
-        _consume(client, now, consumer, batch, began, out)
+        began = process_queue.put(((first, end),), message.max_offset)
+        _consume(client, now, consumer, _batch((queue, number, first, end)), began, out)
         _once_more(client, now, consumer, queue, process_queue, out)
     elif code in (PULL_NOT_FOUND, PULL_RETRY_IMMEDIATELY):
         process_queue.next_offset = message.next_offset

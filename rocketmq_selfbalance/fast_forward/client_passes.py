@@ -259,7 +259,7 @@ def replay_reading(client: Instance, now: Time, stretch: Stretch, out: ReplayOut
         _let_go(consumer, queue, process_queue, out)
     process_queue.highest, process_queue.next_offset = position - 1, position
     if position > first:
-        what = queue, first, position, stretch.handling_since(first)
+        what = queue, first, position, stretch.handling_since(first), now
         threads = 1 if consumer.orderly else consumer.settings.consuming.consume_thread_max
         # What comes while a pull and its answer are under way comes together. A single record's times are exact.
         turn = 2 * stretch.travel if threads > 1 else 0.0

@@ -190,9 +190,9 @@ class ProxyClient(NodeState):
             return True
         return poison.attempts is not None and attempt > poison.attempts
 
-    def tell_handled(self, work: Work, out: Outbox) -> None:
+    def tell_handled(self, now: Time, work: Work, out: Outbox) -> None:
         config, record = self.config, work.record
-        what = record.queue, record.offset, record.offset + 1, work.since
+        what = record.queue, record.offset, record.offset + 1, work.since, now
         out.observe(_delivered((config.group, config.member, *what, 1, config.handle or TICK, config.handle, 0.0)))
 
     def whose(self, record: Record) -> tuple[str, str, str, str]:

@@ -151,7 +151,7 @@ class PushConsumer(ProxyClient):
         record, config = work.record, self.config
         whose, attempt = self.whose(record), record.handle.record.times + 1 + work.tries
         if self.works(record, attempt):
-            self.tell_handled(work, out)
+            self.tell_handled(now, work, out)
             self.ask(AckMessage, None, out, *whose, record.handle)
         elif not config.settings.consume_message_orderly:
             delay = retry_delay(attempt)

@@ -142,7 +142,7 @@ class SimpleConsumer(ProxyClient):
         work = self.work.pop(number)
         record, settings = work.record, self.config.settings
         if self.works(record, record.handle.record.times + 1):
-            self.tell_handled(work, out)
+            self.tell_handled(now, work, out)
             self.ask(AckMessage, None, out, *self.whose(record), record.handle)
         elif settings.change_ms:
             self.ask(ChangeInvisibleDuration, None, out, *self.whose(record), record.handle, settings.change_ms)

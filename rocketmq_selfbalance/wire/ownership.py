@@ -179,7 +179,7 @@ class Ownership:
         handled, since = self._handled.get((group, queue), (offset, now))
         first = before if before >= 0 else handled
         if member is not None and first < offset:
-            observe(Delivered(group, member, queue, first, offset, since))
+            observe(Delivered(group, member, queue, first, offset, since, now))
         self._handled[group, queue] = offset, now
 
     def look(self, now: Time, broker: str, observe: Observe) -> None:

@@ -129,15 +129,15 @@ def handled(s: ShareState, now: Time, out: Outbox) -> None:
         count = _together(s)
         done, hand.records = hand.records[:count], hand.records[count:]
         for given in done:
-            _tell(s, given, out)
+            _tell(s, now, given, out)
             hand.verdicts.append(Verdict(given.broker, given.partition, given.first, given.last, ACCEPT))
     hand.until = None
     go_on(s, now, out)
 
 
-def _tell(s: ShareState, given: Given, out: Outbox) -> None:
+def _tell(s: ShareState, now: Time, given: Given, out: Outbox) -> None:
     config = s.base.config
-    what = queue_of(given.partition), given.first, given.last + 1, s.hand.since, config.threads
+    what = queue_of(given.partition), given.first, given.last + 1, s.hand.since, now, config.threads
     out.observe(_delivered((config.group, config.name, *what, config.handle or TICK, config.handle, 0.0)))
 
 
@@ -163,7 +163,7 @@ def report(s: ShareState, now: Time, out: Outbox) -> None:
     done = int((now - hand.since) / config.handle) * config.threads
     if 0 < done < first.size:
         part = first._replace(last=first.first + done - 1)
-        _tell(s, part, out)
+        _tell(s, now, part, out)
         hand.verdicts.append(Verdict(part.broker, part.partition, part.first, part.last, ACCEPT))
         hand.records[0] = first._replace(first=part.last + 1)
         hand.since += ceil(done / config.threads) * config.handle

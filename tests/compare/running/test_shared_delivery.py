@@ -35,7 +35,7 @@ def handled(queue: Queue, offsets: range, member: str, at: Time) -> Told:
     first, end = offsets.start, offsets.stop
     return [
         (at, Acquired("g", member, queue, first, end, 1, at + 30_000)),
-        (at + 100, Delivered("g", member, queue, first, end, at)),
+        (at + 100, Delivered("g", member, queue, first, end, at, at + 100)),
         (at + 100, Ended("g", member, queue, first, end, "acknowledged")),
     ]
 
@@ -78,9 +78,9 @@ SLOW = [
     (2_000.0, Acquired("g", "c1", X0, 7, 8, 1, 32_000.0)),
     (32_000.0, Available("g", "c1", X0, 7, 8, "lock timeout")),
     (32_000.0, Acquired("g", "c2", X0, 7, 8, 2, 62_000.0)),
-    (32_500.0, Delivered("g", "c2", X0, 7, 8, 32_000.0)),
+    (32_500.0, Delivered("g", "c2", X0, 7, 8, 32_000.0, 32_500.0)),
     (32_500.0, Ended("g", "c2", X0, 7, 8, "acknowledged")),
-    (40_000.0, Delivered("g", "c1", X0, 7, 8, 2_000.0)),
+    (40_000.0, Delivered("g", "c1", X0, 7, 8, 2_000.0, 40_000.0)),
 ]
 
 

@@ -76,7 +76,7 @@ def test_what_an_administrator_sets_back_is_no_going_back_of_a_member() -> None:
 
 
 def test_cost_does_not_grow_with_the_rate() -> None:
-    few = recorded([(60_000.0, Delivered("g", "c1", A, 0, 60, 0.0))], 60_000)
-    many = recorded([(60_000.0, Delivered("g", "c1", A, 0, 60_000_000, 0.0))], 60_000)
+    few = recorded([(60_000.0, Delivered("g", "c1", A, 0, 60, 0.0, 60_000.0))], 60_000)
+    many = recorded([(60_000.0, Delivered("g", "c1", A, 0, 60_000_000, 0.0, 60_000.0))], 60_000)
     assert len(few.deliveries) == len(many.deliveries) == 1
     assert few.burst == many.burst == 1

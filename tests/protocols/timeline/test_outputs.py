@@ -156,7 +156,7 @@ def test_a_message_is_as_big_as_the_values_it_carries() -> None:
 
 
 def test_rows_hold_both_views_and_become_parquet(tmp_path: Path) -> None:
-    facts = [(0.0, owns("c1", A, generation=1)), (3.0, owns("c1")), (5.0, Delivered("g", "c1", A, 0, 9, 0.0))]
+    facts = [(0.0, owns("c1", A, generation=1)), (3.0, owns("c1")), (5.0, Delivered("g", "c1", A, 0, 9, 0.0, 5.0))]
     timeline = recorded(facts, 10)
     assert list(rows(timeline, "intervals")) == [("belief", "g", "T", "", 0, "c1", 0.0, 3.0, 1)]
     assert list(rows(timeline, "deliveries")) == [("g", "T", "", 0, "c1", 0, 9, 0.0, 5.0)]
@@ -185,8 +185,8 @@ def test_the_story_is_told_in_order() -> None:
         (1500, owns("c2", B, generation=2)),
         (1600, Committed("g", B, 4, "c1", 1, "ILLEGAL_GENERATION")),
         (1700, Noted("the disk is full")),
-        (1800, Delivered("g", "c1", B, 0, 3, 0.0)),
-        (1900, Delivered("g", "c2", B, 2, 5, 0.0)),
+        (1800, Delivered("g", "c1", B, 0, 3, 0.0, 1800.0)),
+        (1900, Delivered("g", "c2", B, 2, 5, 0.0, 1900.0)),
     ]
     assert story(recorded(facts, 2000)).splitlines() == [
         "    0.000s * the scenario begins",

@@ -76,7 +76,7 @@ def test_what_can_never_be_raises(wrong: Acquired | Renewed | Available | Ended,
 
 def test_what_may_be_does_not_raise() -> None:
     begun = [(0.0, GIVEN), (1.0, Ended("g", "c1", A, 0, 2, "acknowledged"))]
-    late = Delivered("g", "c2", A, 0, 2, 0.0)
+    late = Delivered("g", "c2", A, 0, 2, 0.0, 2.0)
     archived_by_the_log = Ended("g", None, A, 2, 20, "archived")
     recorded([*begun, (2.0, late), (3.0, archived_by_the_log)], 3)
     other_group = GIVEN._replace(group="h", member="c2")
