@@ -60,6 +60,7 @@ KEYS = (
     b"from brokerAddrTable OK",
     b"PIPELINE: IDLE exception [",
     b" boot success. serializeType",
+    b"updateTopicRouteInfoFromNameServer E",
     b"M org.apache.kafka.",
 )
 """A line without one of these means nothing; looked for in whole blocks, where long keys

@@ -8,6 +8,7 @@ from collections.abc import Iterator, Sequence
 from compare.formatting import number, several
 from compare.logs.document import Json
 from compare.logs.lines import joined
+from compare.logs.unnamed import UNNAMED
 from compare.showing.console import print_line, print_table
 
 _SAID = {
@@ -36,6 +37,7 @@ _SAID = {
     "member_rejoined": "{who} was back",
     "broker_down": "a broker was gone from the routes",
     "broker_up": "a broker was back in the routes",
+    "name_server_restarted": "a name server was started anew, and did not know all brokers yet",
     "queues_changed": "a topic had another number of queues",
     "duplicate_client_id": "a second process came with the client id {who}",
     "inconsistent_subscription": "members subscribe to different topics",
@@ -73,7 +75,7 @@ def why(each: Json) -> str:
 
 def told(each: Json, is_event: bool, group: Json) -> str:
     """`why`, and that no rebalance came of it, where that is known."""
-    return why(each) + (" (no rebalance)" if is_event and group["group"] is not None else "")
+    return why(each) + (" (no rebalance)" if is_event and group["kind"] != UNNAMED else "")
 
 
 def _stated(stated: Json) -> str:
@@ -146,7 +148,7 @@ def _group(group: Json, format: str, story: bool) -> None:
         _causes(group, format)
         _list(rebalances, format)
     for event in () if story else events:
-        said = "" if group["group"] is None else " without a rebalance"
+        said = "" if group["kind"] == UNNAMED else " without a rebalance"
         detail = "".join(f", {stated['detail']}" for stated in event["stated"] if stated["detail"])
         line = f"{event['at']}{said}: {event['cause']}{_of(event['who'])}{detail}{_lines(event)}"
         print_line(line, format)
@@ -162,6 +164,7 @@ _KINDS = {
     "connect": " of Kafka Connect workers",
     "share": " of share consumers",
     "streams group": " of the streams protocol",
+    UNNAMED: ", that no line names",
 }
 
 
@@ -170,7 +173,8 @@ def title(group: Json) -> str:
     if group["group"] is None:
         event = group["events"][0]
         return f"group that no line names: client {joined(event['who'])} of {event['evidence'][0][0]}"
-    return f"group {group['group']}{_KINDS[group['kind']]}: {counted(group['rebalances'])}"
+    count = "" if group["kind"] == UNNAMED else f": {counted(group['rebalances'])}"
+    return f"group {group['group']}{_KINDS[group['kind']]}{count}"
 
 
 def counted(rebalances: Sequence[object]) -> str:
