@@ -25,13 +25,13 @@ from compare.logs.model import Cause, Doubt, GroupLog, Ordered
 from compare.logs.rocketmq_lines import Rocket
 from compare.logs.rocketmq_rebalances import rocketmq_log
 from compare.logs.suspects import with_suspects
-from compare.logs.unnamed import unnamed_logs
+from compare.logs.unnamed import asked_for, unnamed_logs
 from compare.logs.waiting import measured, with_waits
 
 
 def analysed(streams: Sequence[Stream], only: str | None = None) -> list[GroupLog]:
     """The groups, sorted by system and name, then the clients whose group no line names. ``only``: the group asked
-    for."""
+    for: such clients are told beside it only where no line names another group."""
     give_names(streams)
     processes = Processes(streams)
     bring_together(streams)
@@ -52,7 +52,10 @@ def analysed(streams: Sequence[Stream], only: str | None = None) -> list[GroupLo
             else:
                 log = rocketmq_log(name, events, shared, streams)
             found.append(replace(log, names=_names(log, processes)))
-    return [*found, *(unnamed_logs(streams) if only is None else ())]
+    others = {name for _, name in by_group} - {only}
+    if only is not None and not by_group:
+        return asked_for(only, list(unnamed_logs(streams)))
+    return [*found, *(unnamed_logs(streams) if only is None or not others else ())]
 
 
 def _kafka(

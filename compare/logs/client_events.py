@@ -235,6 +235,30 @@ class Fatal(OfClient):
 
 
 @record
+class DeniedGroup(OfClient):
+    """The broker denied its principal the group."""
+
+
+@record
+class DeniedTopic(OfClient):
+    """The broker denied its principal topics."""
+
+    topics: str
+
+
+@record
+class Unauthenticated(OfClient):
+    """A broker did not take its credentials; ``why``: in the client's words."""
+
+    why: str
+
+
+@record
+class Rebootstrapped(OfClient):
+    """No broker that it knew answered: it forgets the cluster and will say its id anew."""
+
+
+@record
 class Threw(OfClient):
     """An exception stands in the log; ``exception``: its class."""
 

@@ -4,6 +4,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from datetime import UTC, datetime
 from typing import Any
 
+from compare.formatting import several
 from compare.logs.client_events import Joined
 from compare.logs.clocks import DAY
 from compare.logs.events import Event, Stream
@@ -11,9 +12,11 @@ from compare.logs.lines import joined
 from compare.logs.model import Cause, Deploy, Doubt, GroupLog, Happening, Rebalance
 from compare.logs.reading import Sources
 from compare.logs.remedies import remedy
+from compare.logs.rocketmq_doubts import moves_retries_alone
 from compare.logs.unnamed import UNNAMED
 
 UNKNOWN = "unknown"
+_ASKED_FOR = "--group: no line of these files names a group"
 
 Json = Mapping[str, Any]
 """A part of the document."""
@@ -42,7 +45,7 @@ def document(logs: Sequence[GroupLog], sources: Sources) -> Json:
     """Groups with their rebalances, events, causes counted, and what was not used or not understood."""
     lost, untimed = sources.not_understood(), _untimed(sources.streams)
     whole = not lost and not untimed
-    named = [log.group for log in logs if log.group]
+    named = [log.group for log in logs if log.kind != UNNAMED]
     return {
         "groups": [_group(log, whole, named[0] if len(named) == 1 else "") for log in logs],
         "not_understood": lost,
@@ -68,6 +71,7 @@ def _group(log: GroupLog, whole: bool, only: str) -> Json:
     return {
         "system": log.system,
         "group": log.group or None,
+        "group_from": _ASKED_FOR if log.kind == UNNAMED and log.group else None,
         "kind": log.kind,
         "from": iso(min(times, default=None)),
         "to": iso(max(times, default=None)),
@@ -223,6 +227,9 @@ def _notes(log: GroupLog, streams: Collection[Stream], whole: bool) -> list[str]
     if log.system == "rocketmq":
         if not log.clients_seen:
             notes.append(CANNOT["rocketmq_brokers"])
+        if retried := sum(map(moves_retries_alone, log.rebalances)):
+            which = several(retried, "rebalance")
+            notes.append(f"In {which} no queue but that of the retries (%RETRY%) changed hands.")
     elif not log.clients_seen:
         notes.append(CANNOT["no_clients"])
     elif not log.broker_seen:
@@ -251,7 +258,8 @@ def _clocks(streams: Collection[Stream]) -> list[str]:
 
 def _unnamed(log: GroupLog, streams: Collection[Stream], only: str) -> list[str]:
     """Of a client whose group no line names; ``only``: the one group that the logs do name."""
-    notes = ["No line names the group of this client, and none tells when that rebalanced: the broker's log does."]
+    whose = f"these clients: {log.group} is what --group says" if log.group else "this client"
+    notes = [f"No line names the group of {whose}. None tells when it rebalanced: the broker's log does."]
     if only:
         notes.append(f"Perhaps it is of {only}, the only group that these logs name.")
     causes = dict.fromkeys(happening.cause for happening in log.happenings)

@@ -1,10 +1,21 @@
 """What happened in a Kafka group without a rebalance: static members that came back, twins, refused joins, coordinators
-that were restarted or moved."""
+that were restarted or moved; and what may lead to one: clients that have no right, or wrong credentials."""
 
 from collections.abc import Sequence
 
 from compare.logs.broker_events import InstanceFenced, InstanceHeld, OfMember, Replaced
-from compare.logs.client_events import CoordinatorGone, Fatal, Joined, OfClient, Refused, Twin, Unreleased
+from compare.logs.client_events import (
+    CoordinatorGone,
+    DeniedGroup,
+    DeniedTopic,
+    Fatal,
+    Joined,
+    OfClient,
+    Refused,
+    Twin,
+    Unauthenticated,
+    Unreleased,
+)
 from compare.logs.coordinators import Load
 from compare.logs.events import Event
 from compare.logs.model import Happening, Ordered, Rebalance
@@ -20,6 +31,7 @@ _NOTICED_S = 15.0
 def happenings(events: Sequence[Event], loads: Sequence[Load], rebalances: Sequence[Rebalance]) -> list[Happening]:
     """In order of time; ``events``: of the group, in order of time."""
     found = [*_static(events), *_refused(events), *_unreleased(events), *_loaded(events, loads, rebalances)]
+    found += _denied(events)
     return sorted(found, key=lambda happening: happening.at)
 
 
@@ -83,6 +95,30 @@ def _refused(events: Sequence[Event]) -> list[Happening]:
                 found[-1] = _with(found[-1], event)
             else:
                 found.append(Happening("inconsistent_protocol", event.at, names, (event,)))
+    return found
+
+
+NOT_AUTHORIZED, NOT_AUTHENTICATED = "authorization_failed", "authentication_failed"
+
+
+def _denied(events: Sequence[Event]) -> list[Happening]:
+    """One per client and trouble, as long as its lines are at most a minute apart."""
+    found: list[Happening] = []
+    latest: dict[tuple[str, str, str], tuple[int, float]] = {}
+    for event in events:
+        if not isinstance(event, DeniedGroup | DeniedTopic | Unauthenticated):
+            continue
+        if isinstance(event, Unauthenticated):
+            name, detail = NOT_AUTHENTICATED, event.why
+        else:
+            what = f"topics {event.topics}" if isinstance(event, DeniedTopic) else f"group {event.group}"
+            name, detail = NOT_AUTHORIZED, f"no right to read {what}"
+        key = event.client, name, detail
+        place, at = latest.get(key, (len(found), float("-inf")))
+        if event.at - at > _ONE_LOAD_S:
+            place = len(found)
+            found.append(Happening(name, event.at, _named(event.client), (event,), detail))
+        latest[key] = place, event.at
     return found
 
 

@@ -1,4 +1,4 @@
-"""The messages of consumers: Java, librdkafka, kafka-python, aiokafka, kafkajs, franz-go, sarama."""
+"""The messages of consumers: Java, librdkafka, kafka-python, aiokafka, kafkajs; `kafka_go_clients` has those in Go."""
 
 import json
 import re
@@ -9,6 +9,8 @@ from compare.logs.client_events import (
     Asked,
     ClientStarted,
     CoordinatorGone,
+    DeniedGroup,
+    DeniedTopic,
     Epoch,
     Fatal,
     Given,
@@ -23,8 +25,8 @@ from compare.logs.client_events import (
     MetadataChanged,
     Moved,
     NotCoordinator,
-    OfClient,
     PollTimeout,
+    Rebootstrapped,
     Refused,
     Resubscribed,
     Revoked,
@@ -37,11 +39,12 @@ from compare.logs.client_events import (
     ToldToRejoin,
     Twin,
     Unanswered,
+    Unauthenticated,
     UnknownMember,
     Unreleased,
 )
-from compare.logs.events import Event, Place
-from compare.logs.templates import read_message, table
+from compare.logs.events import Place
+from compare.logs.templates import Read, read_message, table
 
 _JAVA = table(
     (Joining, "(Re-)joining group"),
@@ -117,6 +120,13 @@ _JAVA = table(
     (Twin, "Caught fenced group.instance.id {instance} error in heartbeat thread{}"),
     (Twin, "Received fatal exception: group.instance.id gets fenced"),
     (Unreleased, "ConsumerGroupHeartbeatRequest failed due to unreleased instance id {instance}: {}"),
+    (DeniedGroup, "ConsumerGroupHeartbeatRequest failed due to group authorization failure: {}"),
+    (DeniedGroup, "Offset commit failed on partition {} at offset {}: Group authorization failed."),
+    (DeniedTopic, "Topic authorization failed for topics {topics}"),
+    (DeniedTopic, "Not authorized to commit to topics {topics}"),
+    (DeniedTopic, "OffsetCommit failed due to not authorized to commit to topics {topics}"),
+    (Unauthenticated, "Connection to node {} failed authentication due to: {why}"),
+    (Rebootstrapped, "Rebootstrapping with {}"),
     (ClientStarted, "Cluster ID: {}"),
     (Subscribed, "Subscribed to topic(s): {topics}"),
     (Subscribed, "Subscribed to pattern: {}"),
@@ -185,35 +195,6 @@ _PYTHON_WORDS = (
     (re.compile(r"[Hh]eartbeat.{0,200}(?:UnknownMemberId|not recognized|unknown member)"), UnknownMember),
 )
 
-_FRANZ: Mapping[str, type[OfClient]] = {
-    "joining group": Joining,
-    "join returned MemberIDRequired, rejoining with response's MemberID": GivenId,
-    "joined, balancing group": Joined,
-    "joined as leader but unable to balance group due to KIP-345 limitations": Joined,
-    "joined": Joined,
-    "synced": Synced,
-    "new group session begun": Given,
-    "leaving group": Leaves,
-    "beginning to manage the group lifecycle": ClientStarted,
-    "join returned UnknownMemberID, rejoining without a member id": UnknownMember,
-}
-"""franz-go's messages; their parts are keys."""
-
-_FRANZ_REJOIN = "forced rejoin quitting heartbeat loop; why: "
-_FRANZ_REJOINS = {
-    "after revoking what we lost": SecondRound,
-    "rejoining because there are more topics to consume": Resubscribed,
-}
-"""Why a member of franz-go joins again by itself; the line names no group."""
-
-_FRANZ_LINE = re.compile(r"([^;]{4,90}); (.*)$")
-_NEXT_KEY = re.compile(r", (?=[a-z_]{2,30}:(?: |$))")
-_FRANZ_OTHERS = ("heartbeat", "join group failed", "sync", "forced rejoin", "beginning", "fetch offsets", "calling on")
-_GO_LINE = re.compile(
-    r"(?P<sarama>client/coordinator |consumergroup/|consumer/broker/|loop check partition number )|(?P<segmentio>^(?:"
-    r"entering loop for consumer group, |[Jj]oined group |joinGroup succeeded|(?:sync|started \w+ for) group ))"
-)
-
 _KAFKAJS = {
     "[ConsumerGroup] Consumer has joined the group": Joined,
     "[Consumer] Starting": ClientStarted,
@@ -227,9 +208,6 @@ _KAFKAJS = {
 """Messages of kafkajs; their parts are fields of the JSON line."""
 
 _CRASH = "[Consumer] Crash: "
-
-Read = tuple[str, Event | None]
-"""The library, and what the line tells, None where it is not used."""
 
 
 def is_idle_java(line: str) -> bool:
@@ -340,44 +318,6 @@ def of_kafkajs(message: str, fields: Mapping[str, object], place: Place) -> Read
     if event is ToldToRejoin and "not the correct coordinator" in str(fields.get("error", "")):
         event = NotCoordinator
     return "kafkajs", None if event is None else event(place=place, **parts)
-
-
-def of_go(message: str, fields: Mapping[str, object], place: Place) -> Read | None:
-    """A line of franz-go (`[INFO] joined; group: g, member_id: m, generation: 3`, or with keys in JSON or logfmt), of
-    sarama, whose lines name no join and no member, or of segmentio's kafka-go, which are not read."""
-    if line := _GO_LINE.search(message[:120]):
-        return line.lastgroup or "", None
-    if message.startswith(_FRANZ_REJOIN):
-        why = message.removeprefix(_FRANZ_REJOIN)
-        of_itself = next((event for begin, event in _FRANZ_REJOINS.items() if why.startswith(begin)), None)
-        return "franz-go", of_itself(place=place) if of_itself else None
-    text, keys = message, {name: str(value) for name, value in fields.items()}
-    if not keys:
-        line = _FRANZ_LINE.match(message)
-        if line is None:
-            return None
-        text = line.group(1)
-        keys = dict(pair.partition(": ")[::2] for pair in _NEXT_KEY.split(line.group(2)))  # the last of a name counts
-    if "group" not in keys or not (text in _FRANZ or text.startswith(_FRANZ_OTHERS)):
-        return None
-    event: type[OfClient] | None = _FRANZ.get(text)
-    if event is None and (text.startswith("heartbeat errored") or text == "join group failed"):
-        event = _errored(keys.get("err", ""))
-    if event is None:
-        return "franz-go", None
-    group, member, generation = keys["group"], keys.get("member_id", ""), keys.get("generation", "")
-    if event is Joined:
-        number = int(generation) if generation.isdecimal() and len(generation) < 10 else None
-        return "franz-go", Joined(place=place, group=group, member=member, generation=number)
-    if event is Leaves:
-        return "franz-go", Leaves(place=place, group=group, member=member, reason="closing, as franz-go only leaves so")
-    return "franz-go", event(place=place, group=group, member=member)
-
-
-def _errored(error: str) -> type[OfClient] | None:
-    if "REBALANCE_IN_PROGRESS" in error:
-        return ToldToRejoin
-    return UnknownMember if "UNKNOWN_MEMBER_ID" in error else None
 
 
 def logfmt(line: str) -> Mapping[str, str] | None:

@@ -199,10 +199,11 @@ class Deploy:
 @dataclass(slots=True, eq=False)
 class GroupLog:
     """All that the logs tell about a group; ``group``: "" where no line names it (``kind`` `unnamed`: the lines of one
-    client); ``kind``: else `plain`, `streams`, `connect` or `share`; ``events``: its lines
-    in order of time; ``figures``: what was measured, by name (seconds); ``names``: what people call a member, by its
-    id; ``moves``: of RocketMQ's members, who came and went and why, with the line, in order of time; ``others``:
-    lines of no group that tell about it."""
+    client, or of all where the user names the group); ``kind``: else `plain`, `streams`, `connect` or `share`;
+    ``events``: its lines in order of time; ``figures``: what was measured, by name (seconds); ``names``: what people
+    call a member, by its id; ``moves``: of RocketMQ's members, who came and went and why, with the line, in order of
+    time; ``others``: lines of no group that tell about it.
+    """
 
     system: str
     group: str

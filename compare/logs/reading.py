@@ -17,6 +17,7 @@ from compare.logs.client_events import (
     Epoch,
     PolledAgain,
     PollTimeout,
+    Rebootstrapped,
     SessionOver,
     Setting,
     Subscribed,
@@ -24,7 +25,8 @@ from compare.logs.client_events import (
 )
 from compare.logs.events import Event, Place, Stream
 from compare.logs.kafka_broker import of_broker
-from compare.logs.kafka_clients import is_idle_java, of_go, of_java, of_kafkajs, of_librdkafka, of_python
+from compare.logs.kafka_clients import is_idle_java, of_java, of_kafkajs, of_librdkafka, of_python
+from compare.logs.kafka_go_clients import of_go
 from compare.logs.layouts import Unwrapped, stated_east, unwrapped
 from compare.logs.lines import LogFile, Reading, decoded, lines_with
 from compare.logs.rocketmq_lines import AtBroker, of_rocketmq
@@ -60,6 +62,7 @@ KEYS = (
     b"from brokerAddrTable OK",
     b"PIPELINE: IDLE exception [",
     b" boot success. serializeType",
+    b"updateTopicRouteInfoFromNameServer E",
     b"M org.apache.kafka.",
 )
 """A line without one of these means nothing; looked for in whole blocks, where long keys
@@ -275,7 +278,7 @@ def _meaning(shape: Unwrapped, message: str, line: str, place: Place) -> Event |
         library, event = client
         stream.lines[library] = stream.lines.get(library, 0) + 1
         stream.read[library] = stream.read.get(library, 0) + (event is not None)
-        return _first_of_aiokafka(event, library, stream)
+        return _as_a_start(event, library, stream)
     if (quoted := _SOMEBODYS.search(message)) and quoted.start():
         stream.quoted += 1
     if not logger and (match := _SETTING.match(message)):
@@ -296,8 +299,15 @@ def _meaning(shape: Unwrapped, message: str, line: str, place: Place) -> Event |
     return of_broker(message, place) or of_rocketmq(message, line, place)
 
 
-def _first_of_aiokafka(event: Event | None, library: str, stream: Stream) -> Event | None:
-    """aiokafka prints no line of its start: the first subscription stands for it."""
+def _as_a_start(event: Event | None, library: str, stream: Stream) -> Event | None:
+    """aiokafka prints no line of its start: the first subscription stands for it. Java's line of a start comes once
+    more where a client has forgotten the cluster."""
+    if isinstance(event, ClientStarted) and library == "java":
+        kinds = (ClientBooted, ClientStarted, Rebootstrapped)
+        own = (
+            each for each in reversed(stream.events) if isinstance(each, kinds) and each.client in {"", event.client}
+        )
+        return None if isinstance(next(own, None), Rebootstrapped) else event
     first = library == "aiokafka" and isinstance(event, Subscribed)
     if event is None or not first or any(isinstance(each, ClientStarted) for each in stream.events):
         return event

@@ -3,6 +3,7 @@
 import math
 from collections.abc import Callable, Mapping
 
+from compare.logs.happenings import NOT_AUTHENTICATED, NOT_AUTHORIZED
 from compare.logs.model import GroupLog
 
 _Figures = Mapping[str, float]
@@ -61,6 +62,8 @@ _LOOK = {
     "broker_paused": "A broker stood still: look there for pauses (collection, disk, the machine), not at the members.",
     "broker_down": "A broker was down and another one took over: look there, not at the members.",
     "network_cut": "The network between a member and its broker was cut: look there, not at the member.",
+    NOT_AUTHORIZED: "The broker denied members the group: give them READ on it (kafka-acls); no timeout helps.",
+    NOT_AUTHENTICATED: "The broker did not take members' credentials: renew them; no timeout helps.",
     "": "The logs do not tell whether the process crashed or stood still (a collection, a paused machine), its network"
     " was cut, or its broker did not answer: look for these.",
 }
@@ -71,6 +74,8 @@ def _session(log: GroupLog) -> str:
         {cause.behind for each in log.rebalances for cause in each.causes if cause.name == "session_timeout"} or {""}
     )
     found = [_LOOK[word] for word in behind if word in _LOOK]
+    if {NOT_AUTHORIZED, NOT_AUTHENTICATED}.issuperset(behind):
+        return " ".join(found)
     setting, most = "session.timeout.ms", _MOST_SESSION_S
     if _on_servers(log):
         setting, most = "group.consumer.session.timeout.ms of the broker", _MOST_SERVER_SESSION_S
@@ -117,6 +122,9 @@ def _closed(log: GroupLog) -> str:
 
 _RETRY = "the rebalance ends with the next poll(), after which the commit is tried again or left to the new owner"
 _CATCH = {
+    "GroupAuthorizationException": "give its principal READ on the group (kafka-acls)",
+    "TopicAuthorizationException": "give its principal READ on the topic (kafka-acls)",
+    "SaslAuthenticationException": "renew its credentials",
     "RebalanceInProgressException": f"a commit met a rebalance; {_RETRY}",
     "CommitFailedException": "its commit came after its partitions were given away; catch it and go on with poll()",
     "CommitFailedError": "its commit came after its partitions were given away; catch it and go on polling",

@@ -227,6 +227,9 @@ class Returns:
         own = self._signs[process].between(known.at - _NOTICED_S, each.over) if process in self._signs else []
         if back == AFTER_FENCING and all(isinstance(event, Joining) for event in own):
             return Return((back, JOINED), known, would_decide=f"all parts of {self._who(member)}")
+        if back == AFTER_FENCING and each.generation is None and own and own[-1].at < self._over:
+            # It knew before a rebalance that it is not in: that may be the one in which it came back.
+            return Return((back, JOINED, AFTER_POLL), known, would_decide=f"all parts of {self._who(member)}")
         sure = each.at_broker or self._started_as(member, process, each)
         if back == JOINED and not sure:
             return Return((JOINED, AFTER_FENCING, AFTER_POLL), known, would_decide="the broker's log")

@@ -2,7 +2,9 @@
 
 from collections import defaultdict
 from collections.abc import Sequence
+from itertools import pairwise
 
+from compare.logs.rocketmq_doubts import Troubles
 from compare.logs.rocketmq_lines import (
     BrokerBooted,
     ChannelClosed,
@@ -35,7 +37,7 @@ def conditions(own: Sequence[Rocket], every: Sequence[Rocket]) -> Found:
         found.append(("inconsistent_subscription", odd))
     if len(removed) > 1 and (len({event.topic for event in removed}) > 1 or _again(removed)):
         found.append(("inconsistent_subscription", removed[0]))
-    if twin := _duplicate(every):
+    if twin := _twins(every) or _connected_twice(every):
         found.append(("duplicate_client_id", twin))
     return found
 
@@ -62,19 +64,38 @@ def _again(removed: Sequence[TopicRemoved]) -> bool:
     return len(seen) != len(set(seen))
 
 
-def _duplicate(events: Sequence[Rocket]) -> Rocket | None:
-    """A client id that a broker has twice at a time, or that two processes log as their own. Brokers of one machine may
-    write one file: the end of the connection tells them apart."""
+def _twins(events: Sequence[Rocket]) -> Rocket | None:
+    """A client id that two processes log as their own at a time: each has lines after the first of the other's."""
+    first: dict[tuple[str, int], Rocket] = {}
+    last: dict[tuple[str, int], Rocket] = {}
+    streams: dict[str, list[int]] = defaultdict(list)
+    for event in events:
+        if isinstance(event, ClientSwitched | Result) and event.stream.role == "client":
+            key = event.client, id(event.stream)
+            if first.setdefault(key, event) is event:
+                streams[event.client].append(key[1])
+            last[key] = event
+    for client, those in streams.items():
+        for one, other in pairwise(those):
+            if last[(client, one)].at > first[(client, other)].at:
+                return first[(client, other)]
+    return None
+
+
+def _connected_twice(events: Sequence[Rocket]) -> Rocket | None:
+    """A client id that a broker seems to have twice at a time. Brokers of one machine may write one file: the end of
+    the connection tells them apart."""
     there: dict[tuple[int, str], dict[str, str]] = {}
-    own: dict[str, Rocket] = {}
+    troubles = Troubles()
     for event in events:
         if isinstance(event, BrokerBooted):  # a broker that was restarted knows nobody
             there = {key: channel for key, channel in there.items() if key[0] != id(event.stream)}
         key = id(event.stream), event.client
-        if isinstance(event, Connected):
+        if isinstance(event, Connected) and not event.is_late:
             channels = there.setdefault(key, {})
             old = channels.get(event.at_broker)
-            if old is not None and old != event.channel and not _reconnected(event, old, events):
+            is_other = old is not None and old != event.channel and not troubles.surround(event)
+            if is_other and not _reconnected(event, old or "", events):
                 return event
             channels[event.at_broker] = event.channel
         elif isinstance(event, Unregistered | ChannelClosed | ChannelExpired):
@@ -82,10 +103,6 @@ def _duplicate(events: Sequence[Rocket]) -> Rocket | None:
                 there.get(key, {}).pop(event.at_broker, None)
             else:
                 there.pop(key, None)
-        elif isinstance(event, ClientSwitched | Result) and event.stream.role == "client":
-            other = own.setdefault(event.client, event)
-            if other.stream is not event.stream:
-                return event
     return None
 
 

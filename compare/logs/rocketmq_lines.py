@@ -16,9 +16,10 @@ class Rocket(OfGroup):
 @record
 class AtBroker(Rocket):
     """A broker's line about a client's connection; ``channel``: its address; ``at_broker``: the broker's end of it, ""
-    where the line does not tell it."""
+    where the line does not tell it; ``link``: netty's ``!`` where it is closed already."""
 
     channel: str = ""
+    link: str = "-"
     at_broker: str = ""
 
 
@@ -27,6 +28,11 @@ class Connected(AtBroker):
     """A member is new at a broker; ``seen_ms``: the moment, since 1970."""
 
     seen_ms: int
+
+    @property
+    def is_late(self) -> bool:
+        """Whether the broker read a heartbeat of a connection that is closed already."""
+        return self.link == "!"
 
 
 @record
@@ -121,6 +127,16 @@ class BrokerBooted(Rocket):
 
 
 @record
+class NameServerBooted(Rocket):
+    """A name server was started."""
+
+
+@record
+class RouteUnknown(Rocket):
+    """A client had no answer about its routes."""
+
+
+@record
 class BrokerLost(Rocket):
     """A name server has no address of a broker any more."""
 
@@ -128,8 +144,8 @@ class BrokerLost(Rocket):
 
 
 _CHANNEL = (
-    "ClientChannelInfo [channel=[id: {}, L:{at_broker} {} R:/{channel}], clientId={*client}, language={}, version={},"
-    " lastUpdateTimestamp={seen_ms}]"
+    "ClientChannelInfo [channel=[id: {}, L:{at_broker} {link} R:/{channel}], clientId={*client}, language={},"
+    " version={}, lastUpdateTimestamp={seen_ms}]"
 )
 _QUEUE = "MessageQueue [topic={topic}, brokerName={broker}, queueId={queue}]"
 _RESULT = "allocateMessageQueueStrategyName={strategy}, group={group}, topic={topic}, clientId={client}, mqAllSize={}"
@@ -163,6 +179,8 @@ _MESSAGES = table(
     (ClientSwitched, "the client factory [{client}] start OK"),
     (ClientSwitched, "the client factory [{client}] shutdown OK"),
     (BrokerBooted, "The broker[{broker}, {}] boot success. {}"),
+    (NameServerBooted, "The Name Server boot success. {}"),
+    (RouteUnknown, "updateTopicRouteInfoFromNameServer Exception"),
     (BrokerLost, "unregisterBroker, remove name from brokerAddrTable OK, {broker}"),
     (BrokerLost, "remove name from brokerAddrTable OK, {broker}"),
 )

@@ -9,8 +9,9 @@ from collections.abc import Container, Sequence
 from dataclasses import replace
 
 from compare.logs.events import Event, OfGroup, Stream
-from compare.logs.model import Cause, Doubt, GroupLog, Ordered, Rebalance
+from compare.logs.model import Cause, GroupLog, Ordered, Rebalance
 from compare.logs.rocketmq_conditions import Found, conditions
+from compare.logs.rocketmq_doubts import LATE_S, with_doubts
 from compare.logs.rocketmq_lines import (
     AtBroker,
     BrokerBooted,
@@ -71,7 +72,7 @@ def rocketmq_log(name: str, events: Sequence[OfGroup], shared: Sequence[Event], 
     others = [event for event in others if not event.client or event.client in members]
     every = sorted([*own, *others], key=lambda event: event.at)
     moves = _members(every, members)
-    rebalances = _with_doubts(_with_causes(rebalances, own, every, moves), every)
+    rebalances = with_doubts(_with_causes(rebalances, own, every, moves), every)
     return GroupLog("rocketmq", name, "plain", own, rebalances, moves=moves, others=others)
 
 
@@ -163,9 +164,6 @@ def _queue(event: OfQueue) -> _Queue:
 _BEFORE_S = 45.0
 """A client acts on a change at the latest with its next poll of routes (30 s) and its next pass (20 s)."""
 
-_LATE_S = 1.5
-"""Brokers log whole seconds: an event may seem to come after what it caused."""
-
 _LOCKED_S = 5.0
 """Locks of living members are given free at once, those of dead ones after a minute."""
 
@@ -183,7 +181,7 @@ def _with_causes(
     found: list[Rebalance] = []
     for each in rebalances:
         before = found[-1] if found else None
-        end = each.over + _LATE_S
+        end = each.over + LATE_S
         since = max(last, each.at - _BEFORE_S) if before else float("-inf")
         came = _within(members, since, end)
         moved = [known for known in _within(routes, since, end) if not (came and isinstance(known[1], BrokerBooted))]
@@ -191,56 +189,8 @@ def _with_causes(
         judged = _judged(each, before, came, moved, active, locks)
         lines = (*(event for _, event in [*[*came, *moved][:6], *active[:3]]), *judged.events[:12])
         found.append(replace(judged, events=lines))
-        last = end - _LATE_S
+        last = end - LATE_S
     return found
-
-
-_TOLD_S = 10.0
-"""Members are told at once who comes and goes: what they do later may have another reason."""
-
-_NOT_IDLE_S = 20.0
-"""A connection that closes so soon after a heartbeat was not closed for its silence."""
-
-
-def _with_doubts(rebalances: Sequence[Rebalance], every: Sequence[Rocket]) -> list[Rebalance]:
-    """Causes that rest on one broker's lines, where other lines would decide, become doubts."""
-    brokers = {event.broker for event in every if isinstance(event, OfQueue)}
-    booted = {event.broker for event in every if isinstance(event, BrokerBooted)}
-    whole = brokers <= booted and (bool(brokers) or len(booted) > 1)
-    starts = [event for event in every if isinstance(event, ClientSwitched)]
-    found: list[Rebalance] = []
-    for number, each in enumerate(rebalances):
-        causes: list[Cause] = []
-        doubts: list[Doubt] = []
-        for cause in each.causes:
-            lines = [event for event in cause.events if isinstance(event, _MEMBERSHIP)]
-            late = bool(lines) and min(abs(each.at - event.at) for event in lines) > _TOLD_S
-            if number and cause.name in _OF_MEMBERS and late:
-                doubts.append(Doubt(_OF_MEMBERS, cause.members, cause.events, "the logs of the clients"))
-            elif cause.name == "member_joined" and not (whole or _have_started(cause.members, each, starts)):
-                may = ("member_joined", "member_rejoined")
-                doubts.append(Doubt(may, cause.members, cause.events, "the logs of all brokers from their start"))
-            elif cause.name == "connection_closed" and not all(map(_is_dead, lines)):
-                may = ("connection_closed", "heartbeat_expired")
-                doubts.append(Doubt(may, cause.members, cause.events, "the remoting.log of the brokers"))
-            else:
-                causes.append(cause)
-        found.append(replace(each, causes=tuple(causes), doubts=tuple(doubts)))
-    return found
-
-
-def _have_started(members: Sequence[str], each: Rebalance, starts: Sequence[ClientSwitched]) -> bool:
-    """Whether the members, or somebody where none is named, say that they start then."""
-    now = {event.client for event in starts if -_TOLD_S <= event.at - each.at <= each.over - each.at + _LATE_S}
-    return bool(now) and now.issuperset(members)
-
-
-_OF_MEMBERS = ("member_joined", "member_left", "connection_closed", "heartbeat_expired", "member_rejoined")
-
-
-def _is_dead(event: Rocket) -> bool:
-    hint = event.place.hint
-    return not isinstance(event, ChannelClosed) or (hint is not None and event.at - hint < _NOT_IDLE_S)
 
 
 def _within(found: Found, since: float, end: float) -> Found:
@@ -291,7 +241,7 @@ def _of_kind(came: Found, kind: str) -> tuple[str, ...]:
 
 
 def _lines(found: Found, kind: str) -> tuple[Event, ...]:
-    return tuple(event for known, event in found if known == kind)[:4]
+    return tuple(event for known, event in found if known == kind)
 
 
 def _main(came: Found) -> str:
@@ -308,6 +258,7 @@ def _members(events: Sequence[Rocket], own: Container[str]) -> Found:
     members: Found = []
     seen: set[str] = set()
     gone: set[str] = set()
+    channels: dict[tuple[int, str], set[str]] = defaultdict(set)
     idle: dict[str, list[float]] = defaultdict(list)
     for event in events:
         if isinstance(event, ChannelIdle):
@@ -317,6 +268,11 @@ def _members(events: Sequence[Rocket], own: Container[str]) -> Found:
         client = event.client
         if not client or client not in own:
             continue
+        if isinstance(event, AtBroker):
+            there = channels[(id(event.stream), client)]
+            (there.discard if not isinstance(event, Connected) or event.is_late else there.add)(event.channel)
+            if there and not isinstance(event, Connected | Unregistered):
+                continue  # another connection of the client is there
         if isinstance(event, Connected):
             if client not in seen:
                 members.append(("member_joined", event))

@@ -3,7 +3,7 @@
 A member that a broker expires is not always at fault. What is certain: the controller took the coordinator or another
 broker for gone without a shutdown, and the member's session ran out then (`broker_down` where that broker was started
 anew, `broker_paused` where it was not), and the member noticed; or the member went on sending without an answer while
-the broker answered others (`network_cut`).
+the broker answered others (`network_cut`); or the broker refused it (`authorization_failed`, `authentication_failed`).
 """
 
 from collections.abc import Sequence
@@ -12,15 +12,18 @@ from typing import TypeVar
 
 from compare.logs.client_events import (
     CoordinatorGone,
+    DeniedGroup,
     Joined,
     NotCoordinator,
     OfClient,
     SessionOver,
     Unanswered,
+    Unauthenticated,
     UnknownMember,
 )
 from compare.logs.coordinators import Outage
 from compare.logs.events import Event
+from compare.logs.happenings import NOT_AUTHENTICATED, NOT_AUTHORIZED
 from compare.logs.identity import Process, Processes, client_of
 from compare.logs.model import Cause, Ordered, Rebalance
 from compare.logs.returns import AFTER_FENCING, NEW_ID
@@ -30,6 +33,9 @@ _AFTER_OUTAGE_S = 60.0
 
 _AROUND_S = 30.0
 """A client notices so long before or after the broker expires it."""
+
+_REFUSED_S = 60.0
+"""A session ends at most so long after its last heartbeat that was taken; longer ones are not told of."""
 
 _ONE_HEARTBEAT_MS = 500
 """Requests that were sent so long one after another were sent by a process that ran."""
@@ -60,6 +66,7 @@ class _Bench:
         self._processes = processes
         own = [event for event in events if isinstance(event, OfClient) and event.place.sure]
         self._lost = Ordered(event for event in own if isinstance(event, SessionOver))
+        self._denied = Ordered(event for event in own if isinstance(event, DeniedGroup | Unauthenticated | Joined))
         self._unanswered = Ordered(event for event in own if isinstance(event, Unanswered))
         self._noticed = Ordered(
             event for event in own if isinstance(event, SessionOver | CoordinatorGone | UnknownMember | NotCoordinator)
@@ -90,12 +97,21 @@ class _Bench:
                 noticed = self._noticed.between(outage.begun - _AROUND_S, each.over)
                 if self._by(process, noticed):
                     return "broker_down" if outage.died else "broker_paused"
+        if cause.name == "session_timeout" and (refused := self._refused(process, each)):
+            return refused
         if cause.name == AFTER_FENCING:
             return "network_cut" if process in self._cut else ""
         if self._was_cut(process, each):
             self._cut.add(process)
             return "network_cut"
         return ""
+
+    def _refused(self, process: Process, each: Rebalance) -> str:
+        """By what the broker refused the process, the last that its lines tell before its session ended."""
+        near = self._by(process, self._denied.between(each.at - _REFUSED_S, each.over))
+        if not near or isinstance(near[-1], Joined):
+            return ""
+        return NOT_AUTHENTICATED if isinstance(near[-1], Unauthenticated) else NOT_AUTHORIZED
 
     def _by(self, process: Process, events: Sequence[_Line]) -> list[_Line]:
         return [event for event in events if self._processes.of(event) == process]

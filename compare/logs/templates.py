@@ -12,6 +12,9 @@ from dataclasses import Field, dataclass, fields
 
 from compare.logs.events import Event, Place
 
+Read = tuple[str, Event | None]
+"""The library, and what a line tells, None where it is not used."""
+
 _FIELD = re.compile(r"\{(\*?)(\w*)\}")
 _MOST_DIGITS = 19
 

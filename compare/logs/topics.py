@@ -6,12 +6,15 @@ import re
 from collections.abc import Sequence
 
 from compare.logs.broker_events import PartitionCreated
-from compare.logs.client_events import Given, MetadataChanged, Subscribed
+from compare.logs.client_events import DeniedTopic, Given, MetadataChanged, Subscribed
 from compare.logs.events import Event
 from compare.logs.identity import client_of
 from compare.logs.model import Cause, Doubt, Ordered, Rebalance
 
 DELETED = "topic_deleted"
+_SEEN = "seen"
+"""A topic of which the client saw no partitions has some now."""
+_RIGHTS = "topic_rights_changed"
 _AFTER_TOPIC_S = 330.0
 """Clients see a new topic or partition at the latest with the next refresh of metadata (metadata.max.age.ms)."""
 
@@ -23,6 +26,7 @@ class Topics:
 
     def __init__(self, events: Sequence[Event], created: Ordered[PartitionCreated]) -> None:
         self._created = created
+        self._denied = Ordered(event for event in events if isinstance(event, DeniedTopic))
         self._names = {name for event in events if isinstance(event, Given) for name in _topics_in(event.partitions)}
         self._names |= {name for event in events if isinstance(event, Subscribed) for name in event.topics}
 
@@ -30,12 +34,17 @@ class Topics:
         """The topics changed: new partitions, or a topic that matches a pattern."""
         if line is not None and (name := _change(line.change)):
             lines = (*each.events[:1], line)
-            if name != DELETED:
+            if name not in {DELETED, _SEEN}:
                 return Cause(name, (), lines)
-            # A client that cannot reach its brokers may see no partitions, either.
-            return Doubt((DELETED, "coordinator_restart", "coordinator_moved"), (), lines, "the brokers' logs")
+            # A client that cannot reach its brokers, or has no right to the topic, sees no partitions, either.
+            topics = ("partitions_added", "topic_matched_pattern") if name == _SEEN else (DELETED,)
+            others = (_RIGHTS, "coordinator_restart", "coordinator_moved")
+            return Doubt((*topics, *others), (), lines, "the brokers' logs, and who changed rights")
         grown = self.created(each, before)
         lines = (*each.events[:1], *([line] if line else []), *grown[:3])
+        if denied := self._denied.between(each.at - _AFTER_TOPIC_S, each.over):
+            may = ("partitions_added", "topic_matched_pattern", DELETED, _RIGHTS)
+            return Doubt(may, (), (*lines, denied[-1]), "the brokers' logs, and who changed rights")
         if line is not None and line.change in {event.topic for event in grown if event.number > 0}:
             return Cause("partitions_added", (), lines)
         if line is not None and any(event.number == 0 for event in grown):
@@ -80,6 +89,8 @@ def _change(text: str) -> str:
         return ""
     if any(new.get(name, 0) < number for name, number in old.items()):
         return DELETED
+    if any(number == 0 and new.get(name, 0) for name, number in old.items()):
+        return _SEEN
     return "topic_matched_pattern" if new.keys() - old.keys() else "partitions_added"
 
 

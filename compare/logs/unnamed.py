@@ -42,6 +42,16 @@ def unnamed_logs(streams: Sequence[Stream]) -> Iterator[GroupLog]:
                 yield GroupLog("kafka", "", UNNAMED, own, happenings=told, figures=figures, judged=False)
 
 
+def asked_for(group: str, logs: Sequence[GroupLog]) -> list[GroupLog]:
+    """The clients as one log of the group that the user names, where no line names any; none where there are none."""
+    if not logs:
+        return []
+    happenings = sorted((each for log in logs for each in log.happenings), key=lambda each: each.at)
+    events = [event for log in logs for event in log.events]
+    figures = {name: value for log in logs for name, value in log.figures.items()}
+    return [GroupLog("kafka", group, UNNAMED, events, happenings=happenings, figures=figures, judged=False)]
+
+
 def _happenings(client: str, own: Sequence[OfClient]) -> Iterator[Happening]:
     for event, after in pairwise([*own, None]):
         if isinstance(event, PollTimeout):

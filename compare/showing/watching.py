@@ -40,6 +40,8 @@ def summary(poll: Poll) -> str:
         f"{idle} with idle members",
         f"lag {number(sum(lags)) if lags else '-'}",
     ]
+    if moving := sum(state.is_on_the_move for state in states):
+        parts.insert(2, f"{moving} rebalancing (not judged)")
     if poll.skipped:
         parts.append(f"{len(poll.skipped)} not read")
     return ", ".join(parts)

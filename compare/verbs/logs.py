@@ -14,6 +14,7 @@ from compare.logs.lines import log_files
 from compare.logs.model import GroupLog
 from compare.logs.reading import read
 from compare.logs.replay import replay
+from compare.logs.unnamed import UNNAMED
 from compare.running.systems import scenario
 from compare.showing.console import print_json
 from compare.showing.logs.text import print_logs
@@ -75,7 +76,7 @@ def logs(
     if group is not None and not found:
         raise UserError(f"--group {group}: not in these logs, expected one of the groups in them")
     if scenario is not None:
-        _write_scenario(scenario, [log for log in found if log.group])
+        _write_scenario(scenario, [log for log in found if log.kind != UNNAMED])
     result = document(found, known)
     if report is not None:
         from compare.showing.logs.page import write_night

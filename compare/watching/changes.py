@@ -15,8 +15,9 @@ from compare.auditing.score import misplaced_queues, score
 from compare.auditing.what_if import best_loads
 from compare.documents.audit import GroupRecord, Owners, single_owners
 from compare.figures import Figure
+from compare.figures.metrics import COLUMNS
 from compare.reading.group_kinds import kind_of
-from compare.reading.group_model import model_of
+from compare.reading.group_model import is_on_the_move, model_of
 from compare.reading.observed import ObservedGroup
 from compare.watching.lag import LagTimes, Waiting
 from compare.watching.rebalances import Rebalances
@@ -28,8 +29,8 @@ Key = tuple[str, str]
 @dataclass(frozen=True, slots=True)
 class GroupState:
     """``score``: 0 to 100. ``distance``: queues above the fairest loads (`misplaced_queues`), 0 where the group cannot
-    be fairer; ``optimum_max``: the heaviest load of the fairest allocation. They are None where a model of the group
-    would need more than the sources tell. Loads are numbers of queues."""
+    be fairer; ``optimum_max``: the heaviest load of the fairest allocation. They are None while the group
+    rebalances, and where a model of it would need more than the sources tell. Loads are numbers of queues."""
 
     group: AuditedGroup
     kind: str
@@ -46,6 +47,11 @@ class GroupState:
     def figures(self) -> Mapping[str, Figure]:
         """As in the audit, `lag` among them."""
         return self.group.figures
+
+    @property
+    def is_on_the_move(self) -> bool:
+        """Whether it rebalances, so that nobody judges how fair it is."""
+        return is_on_the_move(self.group.observed)
 
     @property
     def tells_owners(self) -> bool:
@@ -86,7 +92,7 @@ class StateReader:
 
 def _state(group: AuditedGroup) -> GroupState:
     kind = kind_of(group.observed)
-    modelled = model_of(group.observed)
+    modelled = None if is_on_the_move(group.observed) else model_of(group.observed)
     if modelled is None:
         return GroupState(group, kind, None, None, None)
     best = best_loads(modelled.group)
@@ -173,7 +179,7 @@ class ChangeLog:
 
     def _take(self, state: GroupState, at: float) -> tuple[SeenGroup, list[Move]]:
         is_new = state.key not in self._memories
-        memory = self._memories.setdefault(state.key, _Memory(_record(state, {})))
+        memory = self._memories.setdefault(state.key, _Memory(_record(state, {}, None)))
         memory.unseen = 0
         moved, joined, left = self._compared(memory, state)
         members = _members(state.group.observed)
@@ -201,7 +207,7 @@ class ChangeLog:
     ) -> tuple[list[Move], tuple[str, ...] | None, tuple[str, ...] | None]:
         """Queues that moved, members that joined and left; None where owners are not told now, or were not before."""
         if not state.tells_owners:
-            memory.record = _record(state, memory.record["owners"] or {})
+            memory.record = _record(state, memory.record["owners"] or {}, memory.record)
             return [], None, None
         before = memory.state
         if before is not None and before.tells_owners and before.group.owners is state.group.owners:
@@ -209,7 +215,7 @@ class ChangeLog:
         owners = _owners(state)
         now, was, members = single_owners(owners), memory.owners, memory.record["owners"] or {}
         was_told, memory.told = memory.told, True
-        memory.record, memory.owners = _record(state, owners), was | now
+        memory.record, memory.owners = _record(state, owners, memory.record), was | now
         if not was_told:
             return [], None, None
         moved = [
@@ -241,10 +247,15 @@ def _owners(state: GroupState) -> Owners:
     return found
 
 
-def _record(state: GroupState, owners: Owners) -> GroupRecord:
-    """What the audit's `changes` compares."""
+def _record(state: GroupState, owners: Owners, before: GroupRecord | None) -> GroupRecord:
+    """What the audit's `changes` compares; of a group that rebalances the figures that it had before, so that what came
+    of the rebalance is told when it is over."""
     system, name = state.key
-    return cast(GroupRecord, {**state.figures, "system": system, "group": name, "owners": owners})
+    kept = {each: before and before.get(each) for each in _WHEN_SETTLED} if state.is_on_the_move else {}
+    return cast(GroupRecord, {**state.figures, **kept, "system": system, "group": name, "owners": owners})
+
+
+_WHEN_SETTLED = tuple(metric.path for metric in COLUMNS["audit changes"] if metric.path != "idle_members")
 
 
 def _told(found: Sequence[Change], moved: Mapping[Key, list[Move]], records: Sequence[GroupRecord]) -> list[Change]:

@@ -7,7 +7,9 @@ from collections.abc import Iterator, Sequence
 
 from compare.formatting import number, several
 from compare.logs.document import Json
+from compare.logs.happenings import NOT_AUTHENTICATED, NOT_AUTHORIZED
 from compare.logs.lines import joined
+from compare.logs.unnamed import UNNAMED
 from compare.showing.console import print_line, print_table
 
 _SAID = {
@@ -36,6 +38,10 @@ _SAID = {
     "member_rejoined": "{who} was back",
     "broker_down": "a broker was gone from the routes",
     "broker_up": "a broker was back in the routes",
+    NOT_AUTHORIZED: "{who} was denied",
+    NOT_AUTHENTICATED: "{who} was not let in",
+    "topic_rights_changed": "the right to read a topic was changed",
+    "name_server_restarted": "a name server was started anew, and did not know all brokers yet",
     "queues_changed": "a topic had another number of queues",
     "duplicate_client_id": "a second process came with the client id {who}",
     "inconsistent_subscription": "members subscribe to different topics",
@@ -73,7 +79,12 @@ def why(each: Json) -> str:
 
 def told(each: Json, is_event: bool, group: Json) -> str:
     """`why`, and that no rebalance came of it, where that is known."""
-    return why(each) + (" (no rebalance)" if is_event and group["group"] is not None else "")
+    return why(each) + (" (no rebalance)" if is_event and not _may_rebalance(each, group) else "")
+
+
+def _may_rebalance(event: Json, group: Json) -> bool:
+    """Whether a rebalance may have come of an event, which is told apart or in no line."""
+    return group["kind"] == UNNAMED or event["cause"] in {NOT_AUTHORIZED, NOT_AUTHENTICATED}
 
 
 def _stated(stated: Json) -> str:
@@ -88,6 +99,8 @@ _BEHIND = {
     "broker_paused": "because a broker stood still",
     "broker_down": "because a broker was down",
     "network_cut": "because nothing passed between it and its broker",
+    NOT_AUTHORIZED: "because the broker denied it the group",
+    NOT_AUTHENTICATED: "because the broker did not take its credentials",
 }
 _MOST_CANDIDATES = 4
 
@@ -146,7 +159,7 @@ def _group(group: Json, format: str, story: bool) -> None:
         _causes(group, format)
         _list(rebalances, format)
     for event in () if story else events:
-        said = "" if group["group"] is None else " without a rebalance"
+        said = "" if _may_rebalance(event, group) else " without a rebalance"
         detail = "".join(f", {stated['detail']}" for stated in event["stated"] if stated["detail"])
         line = f"{event['at']}{said}: {event['cause']}{_of(event['who'])}{detail}{_lines(event)}"
         print_line(line, format)
@@ -162,6 +175,7 @@ _KINDS = {
     "connect": " of Kafka Connect workers",
     "share": " of share consumers",
     "streams group": " of the streams protocol",
+    UNNAMED: ", that no line names",
 }
 
 
@@ -170,7 +184,8 @@ def title(group: Json) -> str:
     if group["group"] is None:
         event = group["events"][0]
         return f"group that no line names: client {joined(event['who'])} of {event['evidence'][0][0]}"
-    return f"group {group['group']}{_KINDS[group['kind']]}: {counted(group['rebalances'])}"
+    count = "" if group["kind"] == UNNAMED else f": {counted(group['rebalances'])}"
+    return f"group {group['group']}{_KINDS[group['kind']]}{count}"
 
 
 def counted(rebalances: Sequence[object]) -> str:

@@ -304,6 +304,22 @@ def test_what_was_behind_a_session_is_told_where_it_is_certain() -> None:
     assert ("session_timeout", None) in behind("crash-and-back-41")
 
 
+def test_clients_that_the_broker_refuses_are_told_with_what_they_lack() -> None:
+    group = group_of("denied-group-44")
+    denied = {
+        (event["cause"], *event["who"], *(each["detail"] for each in event["stated"])) for event in group["events"]
+    }
+    lacks = "no right to read group pay-group"
+    assert denied == {("authorization_failed", f"pay-{number}", lacks) for number in (1, 2, 3)}
+    (over,) = (each for rebalance in group["rebalances"] for each in rebalance["stated"] if each["behind"])
+    assert (over["cause"], over["behind"], len(over["members"])) == ("session_timeout", "authorization_failed", 3)
+    (remedy,) = (row["remedy"] for row in group["summary"] if row["cause"] == "session_timeout")
+    assert "READ" in remedy
+    assert "longer session" not in remedy
+    seen_again = group_of("denied-topic-44")["rebalances"][2]
+    assert "topic_rights_changed" in seen_again["unknown"]["candidates"]
+
+
 def test_a_member_that_died_of_an_exception_is_told_as_that() -> None:
     stated = [each for one in group_of("commit-in-rebalance-41")["rebalances"] for each in one["stated"]]
     died = [each for each in stated if each["behind"] == "exception"]

@@ -8,6 +8,7 @@ import pytest
 from click.testing import CliRunner, Result
 
 from compare.cli import cli
+from tests.compare.logs.judging import files_of
 from tests.compare.logs.scoring import INCIDENTS, logs_of, names
 
 REBALANCE = {"at", "stable_at", "took_s", "generation", "cause", "causes", "stated", "unknown", "deploy", "follow_up"}
@@ -52,6 +53,19 @@ def test_only_the_group_asked_for() -> None:
     told = logs(*storm(), "--group", "billing-worker").output
     assert "orders-svc" not in told
     assert logs(*storm(), "--group", "nobody").exit_code != 0
+
+
+def test_a_group_that_no_line_names_is_the_one_asked_for() -> None:
+    clients = [str(path) for path in files_of("slow-confluent-41", "clients_only")]
+    (asked,) = json.loads(logs(*clients, "--group", "thumbs", "--format", "json").output)["groups"]
+    (found,) = json.loads(logs(*clients, "--format", "json").output)["groups"]
+    assert (asked["group"], found["group"], found["group_from"]) == ("thumbs", None, None)
+    assert "--group" in asked["group_from"]
+    assert asked["events"] == found["events"]
+    others = [*clients, *storm()]  # whose lines name other groups
+    assert logs(*others, "--group", "thumbs").exit_code != 0
+    told = json.loads(logs(*others, "--group", "billing-worker", "--format", "json").output)["groups"]
+    assert [each["group"] for each in told] == ["billing-worker"]
 
 
 def test_markdown() -> None:

@@ -67,7 +67,7 @@ def test_clients_that_print_no_times_are_not_guessed_from(name: str) -> None:
 
 def test_one_side_alone_tells_what_it_can() -> None:
     broker, clients = total("broker"), total("clients")
-    assert broker.right >= 0.64 * broker.expected
+    assert broker.right >= 0.63 * broker.expected
     assert clients.right >= 0.81 * clients.expected
 
 

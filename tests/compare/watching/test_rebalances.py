@@ -124,6 +124,28 @@ def test_a_lower_bound_is_one() -> None:
                     assert counter.counted is None
 
 
+def test_a_group_that_rebalances_is_not_judged_until_it_is_over() -> None:
+    log, reader = ChangeLog(), StateReader()
+    told = []
+    for at, (owned, state) in enumerate(
+        [
+            ((SIX[:3], SIX[3:]), "Stable"),
+            ((SIX[:4], ()), "PreparingRebalance"),
+            ((SIX[:5], SIX[5:]), "CompletingRebalance"),
+            ((SIX[:5], SIX[5:]), "Stable"),
+        ]
+    ):
+        group = observed(dict(zip("ab", owned, strict=True)), "range", state=state)
+        (seen,), changed = log.take(reader.take([group]), at * 30.0)
+        told.append((seen.state.distance, seen.state.score is None, [each["worse"] for each in changed]))
+    assert told[0] == (0, False, [])
+    assert [each[:2] for each in told[1:3]] == [(None, True), (None, True)]
+    assert not any(worse for _, _, every in told[:3] for worse in every)
+    distance, is_unknown, (worse,) = told[3]
+    assert (distance, is_unknown) == (2, False)
+    assert worse["max_over_mean"] == [1.0, pytest.approx(5 / 3)]
+
+
 def test_a_static_member_that_comes_back_is_the_same_and_nothing_has_moved() -> None:
     def group(*ids: str) -> ObservedGroup:
         made = observed(dict(zip(ids, (SIX[:3], SIX[3:]), strict=True)), "range", state="Stable")
