@@ -71,7 +71,8 @@ import org.apache.rocketmq.store.config.MessageStoreConfig;
  * answer to a question for an offset (`Api.queryConsumerOffset`).
  */
 final class RocketGroup extends RocketStories.Component {
-    private static final BrokerController CONTROLLER = new BrokerController(
+    /** Its settings are read by the tables of offsets; it is never started. */
+    static final BrokerController CONTROLLER = new BrokerController(
         new BrokerConfig(), new NettyServerConfig(), new NettyClientConfig(), new MessageStoreConfig());
     private final String group;
     private final JSONObject config;
@@ -517,16 +518,25 @@ final class RocketGroup extends RocketStories.Component {
         routes.registerBroker("cluster", broker, broker, 0, "ha/" + broker, "", null, told, new ArrayList<>(), new EmbeddedChannel());
     }
 
-    /** Carries out the unregistrations that the service thread would. */
-    static void drain(RouteInfoManager routes) throws Exception {
-        Field service = RouteInfoManager.class.getDeclaredField("unRegisterService");
-        service.setAccessible(true);
-        Field waiting = service.get(routes).getClass().getDeclaredField("unregistrationQueue");
-        waiting.setAccessible(true);
+    /** Carries out the unregistrations that the service thread would; how many these were. */
+    static int drain(RouteInfoManager routes) {
+        Object service = valueOf(routes, RouteInfoManager.class, "unRegisterService");
         Set<UnRegisterBrokerRequestHeader> gone = new HashSet<>();
-        ((BlockingQueue<UnRegisterBrokerRequestHeader>) waiting.get(service.get(routes))).drainTo(gone);
+        ((BlockingQueue<UnRegisterBrokerRequestHeader>) valueOf(service, service.getClass(), "unregistrationQueue")).drainTo(gone);
         if (!gone.isEmpty()) {
             routes.unRegisterBroker(gone);
+        }
+        return gone.size();
+    }
+
+    /** A field that is not public. */
+    static Object valueOf(Object of, Class<?> kind, String name) {
+        try {
+            Field field = kind.getDeclaredField(name);
+            field.setAccessible(true);
+            return field.get(of);
+        } catch (ReflectiveOperationException error) {
+            throw new IllegalStateException(error);
         }
     }
 

@@ -18,6 +18,8 @@ import org.apache.rocketmq.broker.client.ConsumerGroupInfo;
 import org.apache.rocketmq.broker.client.ConsumerIdsChangeListener;
 import org.apache.rocketmq.broker.client.ConsumerManager;
 import org.apache.rocketmq.broker.client.rebalance.RebalanceLockManager;
+import org.apache.rocketmq.broker.offset.ConsumerOffsetManager;
+import org.apache.rocketmq.client.impl.factory.MQClientInstance;
 import org.apache.rocketmq.common.BrokerConfig;
 import org.apache.rocketmq.common.TopicConfig;
 import org.apache.rocketmq.common.consumer.ConsumeFromWhere;
@@ -27,11 +29,16 @@ import org.apache.rocketmq.namesrv.routeinfo.RouteInfoManager;
 import org.apache.rocketmq.remoting.protocol.DataVersion;
 import org.apache.rocketmq.remoting.protocol.LanguageCode;
 import org.apache.rocketmq.remoting.protocol.body.TopicConfigAndMappingSerializeWrapper;
+import org.apache.rocketmq.remoting.protocol.header.namesrv.UnRegisterBrokerRequestHeader;
 import org.apache.rocketmq.remoting.protocol.heartbeat.ConsumeType;
 import org.apache.rocketmq.remoting.protocol.heartbeat.MessageModel;
 import org.apache.rocketmq.remoting.protocol.heartbeat.SubscriptionData;
+import org.apache.rocketmq.remoting.protocol.namesrv.RegisterBrokerResult;
+import org.apache.rocketmq.remoting.protocol.route.BrokerData;
+import org.apache.rocketmq.remoting.protocol.route.QueueData;
+import org.apache.rocketmq.remoting.protocol.route.TopicRouteData;
 
-/** Single tables of a broker, of the classes on the class path: who is in the groups, and who holds which queue. */
+/** Single tables of a broker and a name server, of the classes on the class path. */
 final class RocketTables {
     private RocketTables() { }
 
@@ -41,6 +48,10 @@ final class RocketTables {
                 return new Consumers(config);
             case "lock_manager":
                 return new Locks();
+            case "offset_manager":
+                return new Offsets(config);
+            case "route_info_manager":
+                return new Routes(config);
             default:
                 throw new IllegalArgumentException(name);
         }
@@ -192,16 +203,10 @@ final class RocketTables {
         }
 
         private JSONObject byTopic() {
-            try {
-                java.lang.reflect.Field table = ConsumerManager.class.getDeclaredField("topicGroupTable");
-                table.setAccessible(true);
-                JSONObject told = new JSONObject(true);
-                new TreeMap<>((Map<String, Set<String>>) table.get(manager)).forEach((topic, groups) ->
-                    told.put(topic, RocketGroup.ordered(groups)));
-                return told;
-            } catch (ReflectiveOperationException error) {
-                throw new IllegalStateException(error);
-            }
+            JSONObject told = new JSONObject(true);
+            new TreeMap<>((Map<String, Set<String>>) RocketGroup.valueOf(manager, ConsumerManager.class, "topicGroupTable")).forEach(
+                (topic, groups) -> told.put(topic, RocketGroup.ordered(groups)));
+            return told;
         }
     }
 
@@ -234,6 +239,250 @@ final class RocketTables {
                 made.add(RocketGroup.queue(given.getJSONArray(number)));
             }
             return made;
+        }
+    }
+
+    private static final class Offsets extends RocketStories.Component {
+        private final ConsumerOffsetManager manager;
+
+        Offsets(JSONObject config) {
+            BrokerConfig settings = RocketGroup.CONTROLLER.getBrokerConfig();
+            settings.setUseServerSideResetOffset(config.getBooleanValue("use_server_side_reset_offset"));
+            settings.setConsumerOffsetUpdateVersionStep(config.getIntValue("consumer_offset_update_version_step"));
+            manager = new ConsumerOffsetManager(RocketGroup.CONTROLLER);
+        }
+
+        @Override
+        void perform(JSONObject step) {
+            performed(step, step.getString("group"), step.getString("topic"), step.getIntValue("queue_id"), step.getLongValue("offset"));
+            JSONObject state = new JSONObject(true);
+            state.put("offsets", told("offsetTable"));
+            state.put("reset_offsets", told("resetOffsetTable"));
+            state.put("pull_offsets", told("pullOffsetTable"));
+            state.put("data_version_counter", manager.getDataVersion().getCounter().get());
+            step.put("state", state);
+        }
+
+        private void performed(JSONObject step, String group, String topic, int queue, long offset) {
+            switch (step.getString("op")) {
+                case "commit":
+                    manager.commitOffset("", group, topic, queue, offset);
+                    break;
+                case "query":
+                    step.put("result", manager.queryOffset(group, topic, queue));
+                    break;
+                case "commit_pull":
+                    manager.commitPullOffset("", group, topic, queue, offset);
+                    break;
+                case "query_pull":
+                    step.put("result", manager.queryPullOffset(group, topic, queue));
+                    break;
+                case "clear_pull":
+                    manager.clearPullOffset(group, topic);
+                    break;
+                case "clone":
+                    manager.cloneOffset(step.getString("from_group"), step.getString("to_group"), topic);
+                    break;
+                case "assign_reset":
+                    manager.assignResetOffset(topic, group, queue, offset);
+                    break;
+                case "has_reset":
+                    step.put("result", manager.hasOffsetReset(topic, group, queue));
+                    break;
+                case "query_then_erase_reset":
+                    step.put("result", manager.queryThenEraseResetOffset(topic, group, queue));
+                    break;
+                case "remove_group":
+                    manager.removeOffset(group);
+                    break;
+                case "clean_group_consume_offsets":
+                    manager.cleanOffset(group);
+                    break;
+                case "clean_topic":
+                    manager.cleanOffsetByTopic(topic);
+                    break;
+                case "topics_of_group":
+                    step.put("result", RocketGroup.ordered(manager.whichTopicByConsumer(group)));
+                    break;
+                case "groups_of_topic":
+                    step.put("result", RocketGroup.ordered(manager.whichGroupByTopic(topic)));
+                    break;
+                default:
+                    throw new IllegalArgumentException(step.getString("op"));
+            }
+        }
+
+        private JSONArray told(String field) {
+            JSONArray rows = new JSONArray();
+            new TreeMap<>((Map<String, Map<Integer, Long>>) RocketGroup.valueOf(manager, ConsumerOffsetManager.class, field)).forEach((key, of) -> {
+                JSONArray row = new JSONArray();
+                new TreeMap<>(of).forEach((queue, offset) -> row.add(list(queue, offset)));
+                rows.add(list(key, row));
+            });
+            return rows;
+        }
+    }
+
+    private static final class Routes extends RocketStories.Component {
+        private final RouteInfoManager manager;
+        private final Map<String, Channel> channels = new TreeMap<>();
+        private final Set<String> closed = new TreeSet<>();
+
+        Routes(JSONObject config) {
+            NamesrvConfig settings = new NamesrvConfig();
+            settings.setSupportActingMaster(config.getBooleanValue("support_acting_master"));
+            settings.setDeleteTopicWithBrokerRegistration(config.getBooleanValue("delete_topic_with_broker_registration"));
+            manager = new RouteInfoManager(settings, null);
+        }
+
+        @Override
+        void perform(JSONObject step) {
+            String topic = step.getString("topic");
+            String broker = step.getString("broker");
+            switch (step.getString("op")) {
+                case "register_broker":
+                    RegisterBrokerResult answer = register(step);
+                    JSONObject told = new JSONObject(true);
+                    if (answer != null) {
+                        told.put("ha_server_address", answer.getHaServerAddr());
+                        told.put("master_address", answer.getMasterAddr());
+                    }
+                    step.put("result", answer == null ? null : told);
+                    break;
+                case "unregister_broker":
+                    UnRegisterBrokerRequestHeader gone = new UnRegisterBrokerRequestHeader();
+                    gone.setBrokerAddr(step.getString("address"));
+                    gone.setBrokerId(step.getLong("broker_id"));
+                    gone.setBrokerName(broker);
+                    gone.setClusterName(step.getString("cluster"));
+                    manager.unRegisterBroker(Collections.singleton(gone));
+                    break;
+                case "broker_heartbeat":
+                    manager.updateBrokerInfoUpdateTimestamp(step.getString("cluster"), step.getString("address"));
+                    break;
+                case "scan_not_active_brokers":
+                    manager.scanNotActiveBroker();
+                    step.put("result", new JSONObject(Collections.singletonMap("unregistered", RocketGroup.drain(manager))));
+                    break;
+                case "channel_destroyed":
+                    manager.onChannelDestroy(channels.computeIfAbsent(step.getString("channel"), made -> new EmbeddedChannel()));
+                    step.put("result", new JSONObject(Collections.singletonMap("unregistered", RocketGroup.drain(manager))));
+                    break;
+                case "pickup_route":
+                    TopicRouteData route = manager.pickupTopicRouteData(topic);
+                    step.put("result", route == null ? null : told(topic, route));
+                    break;
+                case "wipe_write_perm":
+                    step.put("result", manager.wipeWritePermOfBrokerByLock(broker));
+                    break;
+                case "add_write_perm":
+                    step.put("result", manager.addWritePermOfBrokerByLock(broker));
+                    break;
+                case "delete_topic":
+                    manager.deleteTopic(topic);
+                    break;
+                case "delete_topic_in_cluster":
+                    manager.deleteTopic(topic, step.getString("cluster"));
+                    break;
+                default:
+                    QueueData data = new QueueData();
+                    data.setBrokerName(broker);
+                    data.setReadQueueNums(step.getIntValue("read"));
+                    data.setWriteQueueNums(step.getIntValue("write"));
+                    data.setPerm(step.getIntValue("perm"));
+                    manager.registerTopic(topic, new ArrayList<>(Collections.singletonList(data)));
+            }
+            step.put("state", state());
+        }
+
+        private RegisterBrokerResult register(JSONObject step) {
+            TopicConfigAndMappingSerializeWrapper told = new TopicConfigAndMappingSerializeWrapper();
+            JSONArray topics = step.getJSONArray("topics_name_read_write_perm");
+            for (int number = 0; number < topics.size(); number++) {
+                JSONArray each = topics.getJSONArray(number);
+                TopicConfig made = new TopicConfig(each.getString(0), each.getIntValue(1), each.getIntValue(2), each.getIntValue(3));
+                told.getTopicConfigTable().put(each.getString(0), made);
+            }
+            DataVersion version = new DataVersion();
+            version.setTimestamp(RocketStories.Clock.START + step.getLongValue("data_version_timestamp_ms"));
+            version.setCounter(new AtomicLong(step.getLongValue("data_version_counter")));
+            version.setStateVersion(step.getLongValue("state_version"));
+            told.setDataVersion(version);
+            String address = step.getString("address");
+            Channel channel = channels.compute(step.getString("channel"), (name, known) -> known == null || !known.isOpen() ? new EmbeddedChannel() : known);
+            return manager.registerBroker(step.getString("cluster"), address, step.getString("broker"), step.getLongValue("broker_id"),
+                "ha/" + address, "", step.getLong("timeout_ms"), step.getBoolean("enable_acting_master"), told, new ArrayList<>(), channel);
+        }
+
+        private static JSONObject told(String topic, TopicRouteData route) {
+            JSONArray queues = new JSONArray();
+            Collections.sort(route.getQueueDatas());
+            Collections.sort(route.getBrokerDatas());
+            route.getQueueDatas().forEach(each -> queues.add(told(each)));
+            JSONArray brokers = new JSONArray();
+            route.getBrokerDatas().forEach(each -> {
+                JSONObject made = new JSONObject(true);
+                made.put("broker", each.getBrokerName());
+                made.put("cluster", each.getCluster());
+                made.put("addresses", addresses(each));
+                brokers.add(made);
+            });
+            JSONObject found = new JSONObject(true);
+            found.put("queue_data_broker_read_write_perm", queues);
+            found.put("broker_data", brokers);
+            found.put("subscribe_queues", RocketGroup.told(MQClientInstance.topicRouteData2TopicSubscribeInfo(topic, route)));
+            JSONArray publish = new JSONArray();
+            MQClientInstance.topicRouteData2TopicPublishInfo(topic, route).getMessageQueueList().forEach(each -> publish.add(RocketGroup.told(each)));
+            found.put("publish_queues_in_order", publish);
+            return found;
+        }
+
+        private static JSONArray told(QueueData data) {
+            return list(data.getBrokerName(), data.getReadQueueNums(), data.getWriteQueueNums(), data.getPerm());
+        }
+
+        private static JSONArray addresses(BrokerData broker) {
+            JSONArray rows = new JSONArray();
+            new TreeMap<>(broker.getBrokerAddrs()).forEach((id, address) -> rows.add(list(id, address)));
+            return rows;
+        }
+
+        private <T> Map<String, T> table(String name) {
+            return new TreeMap<>((Map<String, T>) RocketGroup.valueOf(manager, RouteInfoManager.class, name));
+        }
+
+        private JSONObject state() {
+            JSONObject topics = new JSONObject(true);
+            this.<Map<String, QueueData>>table("topicQueueTable").forEach((topic, of) -> {
+                JSONArray rows = new JSONArray();
+                new TreeMap<>(of).values().forEach(each -> rows.add(told(each)));
+                topics.put(topic, rows);
+            });
+            JSONObject brokers = new JSONObject(true);
+            this.<BrokerData>table("brokerAddrTable").forEach((name, each) -> brokers.put(name, addresses(each)));
+            JSONObject clusters = new JSONObject(true);
+            this.<Set<String>>table("clusterAddrTable").forEach((name, of) -> clusters.put(name, RocketGroup.ordered(of)));
+            TreeMap<String, JSONArray> live = new TreeMap<>();
+            ((Map<?, ?>) RocketGroup.valueOf(manager, RouteInfoManager.class, "brokerLiveTable")).forEach((key, known) -> {
+                Class<?> kind = known.getClass();
+                String cluster = (String) RocketGroup.valueOf(key, key.getClass(), "clusterName");
+                String address = (String) RocketGroup.valueOf(key, key.getClass(), "brokerAddr");
+                long last = (Long) RocketGroup.valueOf(known, kind, "lastUpdateTimestamp");
+                live.put(cluster + " " + address, list(cluster, address, last - RocketStories.Clock.START,
+                    RocketGroup.valueOf(known, kind, "heartbeatTimeoutMillis")));
+            });
+            channels.forEach((name, channel) -> {
+                if (!channel.isOpen()) {
+                    closed.add(name);
+                }
+            });
+            JSONObject state = new JSONObject(true);
+            state.put("topics_broker_read_write_perm", topics);
+            state.put("brokers", brokers);
+            state.put("clusters", clusters);
+            state.put("live_cluster_addr_last_update_ms_timeout_ms", new ArrayList<>(live.values()));
+            state.put("closed_channels", new ArrayList<>(closed));
+            return state;
         }
     }
 }

@@ -237,7 +237,103 @@ class _Locks(_Story):
         return [{"op": "is_lock_all_expired", "group": self.one("g", "h", "nobody")}]
 
 
-_KINDS: Final = (_Group, _Group, _Group, _Consumers, _Locks)
+class _Offsets(_Story):
+    """A broker's offsets: commits, pulls, resets, and what ends with a group or a topic."""
+
+    component = "offset_manager"
+
+    def __init__(self, random: Random) -> None:
+        super().__init__(random)
+        step = self.one(500, 1, 7)
+        self.config = {"use_server_side_reset_offset": True, "consumer_offset_update_version_step": step}
+
+    def made(self, length: int) -> list[Step]:
+        at_queue = ("query", "query_pull", "has_reset", "query_then_erase_reset")
+        with_offset = ("commit", "commit", "commit", "commit_pull", "commit_pull", "assign_reset", "assign_reset")
+        acts: Acts = [
+            (12, lambda: [{"op": self.one(*with_offset), **self._at(), "offset": self.random.randint(-1, 50)}]),
+            (8, lambda: [{"op": self.one(*at_queue), **self._at()}]),
+            (2, lambda: [{"op": self.one("remove_group", "clean_group_consume_offsets"), "group": self._group()}]),
+            (2, lambda: [{"op": "topics_of_group", "group": self._group()}]),
+            (3, lambda: [{"op": self.one("groups_of_topic", "clean_topic"), "topic": self._topic()}]),
+            (1, lambda: [{"op": "clear_pull", "group": self._group(), "topic": self._topic()}]),
+            (
+                1,
+                lambda: [
+                    {"op": "clone", "from_group": self._group(), "to_group": self._group(), "topic": self._topic()}
+                ],
+            ),
+            (2, self.wait),
+        ]
+        return self.steps(acts, length)
+
+    def _group(self) -> str:
+        return str(self.one("cg", "cg", "cgx", "g@x", "订单"))
+
+    def _topic(self) -> str:
+        return str(self.one("T", "T", "TT", "%RETRY%cg", "U.eu"))
+
+    def _at(self) -> Step:
+        return {"group": self._group(), "topic": self._topic(), "queue_id": self.random.randint(0, 2)}
+
+
+class _Routes(_Story):
+    """A name server's tables: masters and slaves that register, die, come back, and administrators."""
+
+    component = "route_info_manager"
+
+    def __init__(self, random: Random) -> None:
+        super().__init__(random)
+        self.config = {
+            "support_acting_master": self.chance(0.4),
+            "delete_topic_with_broker_registration": self.chance(0.4),
+            "default_broker_timeout_ms": 120_000,
+        }
+        self.counter = 0
+
+    def made(self, length: int) -> list[Step]:
+        by_broker, by_topic = ("wipe_write_perm", "add_write_perm"), ("pickup_route", "pickup_route", "delete_topic")
+        acts: Acts = [
+            (16, self._register),
+            (5, lambda: [{"op": "broker_heartbeat", "cluster": "C1", "address": self._broker()["address"]}]),
+            (3, lambda: [{"op": "unregister_broker", **self._broker()}]),
+            (5, lambda: [{"op": "scan_not_active_brokers"}]),
+            (2, lambda: [{"op": "channel_destroyed", "channel": f"ch/{self._broker()['address']}"}]),
+            (3, lambda: [{"op": self.one(*by_broker), "broker": self._broker()["broker"]}]),
+            (10, lambda: [{"op": self.one(*by_topic), "topic": self.one("T", "U", "V.eu")}]),
+            (
+                1,
+                lambda: [
+                    {"op": "delete_topic_in_cluster", "topic": self.one("T", "U"), "cluster": self.one("C1", "C2")}
+                ],
+            ),
+            (8, self.wait),
+        ]
+        return self.steps(acts, length)
+
+    def _broker(self) -> Step:
+        name, number = self.one("broker-a", "broker-b", "b"), self.one(0, 0, 0, 1, 2)
+        return {"cluster": "C1", "broker": name, "broker_id": number, "address": f"{name}/{number}"}
+
+    def _register(self) -> Sequence[Step]:
+        broker = self._broker()
+        self.counter += self.chance(0.7)
+        topics = self.random.sample(("T", "U", "V.eu"), self.random.randint(1, 3))
+        about = {
+            "timeout_ms": self.one(None, None, 30_000),
+            "enable_acting_master": self.one(False, False, True, None),
+            "data_version_timestamp_ms": 0,
+            "data_version_counter": self.counter if self.chance(0.9) else 0,
+            "state_version": self.one(0, 0, 0, 1),
+            "channel": f"ch/{broker['address']}",
+            "topics_name_read_write_perm": [
+                [topic, self.one(1, 2, 4), self.one(1, 2, 4), self.one(6, 6, 4, 2)] for topic in topics
+            ],
+        }
+        return [{"op": "register_broker", **broker, **about}]
+
+
+_KINDS: Final = (_Group, _Group, _Group, _Consumers, _Offsets, _Group, _Group, _Locks, _Routes, _Group)
 
 
 def story_of(seed: int, version: str, length: int = 60) -> dict[str, Any]:
