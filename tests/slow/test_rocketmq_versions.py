@@ -36,9 +36,9 @@ def test_a_release_does_what_the_page_says(release: str, tmp_path: Path) -> None
     except UnavailableError as reason:
         pytest.skip(str(reason))
     facts = dict(line.split(" ")[1:] for line in told.splitlines() if line.startswith("FACT "))
-    queues = [int(number) for number in facts["popped"].split(",")]
-    steps = {(next - first) % 8 for first, next in pairwise(queues)}
-    assert (len(queues), steps) == (8, {7 if version.pop_goes_down else 1})
+    popped = [int(number) for number in facts["popped"].split(",")]
+    steps = {(next - first) % 8 for first, next in pairwise(popped)}
+    assert (len(popped), steps) == (8, {7 if version.pop_goes_down else 1})
     waited = int(facts["reset_ms"])
     assert waited < RESETS_MS - LISTENS_MS if version.orderly_reset_waits_for_listeners else waited >= RESETS_MS
     assert ("pullOffsetTable" in stored) is version.pull_offsets_are_written
