@@ -46,5 +46,5 @@ class Version:
     )
 
 
-VERSIONS: Final = Versions("RocketMQ", Version, ("4.5", "5.3", "5.4", "5.5"), compared=("5.3", "5.5"))
+VERSIONS: Final = Versions("RocketMQ", Version, ("4.5", "5.3", "5.4", "5.5"), compared=("5.3", "5.4", "5.5"))
 DEFAULT: Final = VERSIONS.newest

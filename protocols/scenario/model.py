@@ -148,8 +148,8 @@ class Scenario(fields.Part):
     ``rocketmq_controller: true``: RocketMQ's controller makes a slave the master when that fails."""
     versions: dict[str, Annotated[str, BeforeValidator(short)]] = Field(default_factory=dict)
     """System to the version whose rules hold, as in ``kafka: 4.4`` (4.1 to 4.4) or ``rocketmq: 5.5`` (5.3 to 5.5; 4.5
-    is the one of older articles). Left out: the newest. 4.1, 4.4, 5.3 and 5.5 were compared with released brokers,
-    those between are composed of rules whose first version is known."""
+    is the one of older articles). Left out: the newest. 4.1, 4.4, 5.3, 5.4 and 5.5 were compared with released
+    brokers, 4.2 and 4.3 are composed of rules whose first version is known."""
     load: LoadPart = LoadPart()
     """What is produced."""
     threads: fields.Number | Literal["real"] = 1

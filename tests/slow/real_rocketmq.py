@@ -60,6 +60,15 @@ class RealRocketMQ:
         # The tool's logger tells of its own start first.
         return "".join(line for line in ran.stdout.splitlines(keepends=True) if " |-" not in line)
 
+    def run(self, program: str, *arguments: str) -> str:
+        """What a program of this folder prints, run with the jars of this release until it ends."""
+        source = Path(__file__).with_name(program)
+        ran = subprocess.run(
+            [*self._java, str(source), *arguments], capture_output=True, encoding="utf-8", timeout=_TOOL_S, check=False
+        )
+        assert ran.returncode == 0, ran.stdout + ran.stderr
+        return ran.stdout
+
     def start_proxy(self) -> str:
         """A proxy for clients of the 5.x line; its ``host:port``. It is the newest release's."""
         version = VERSIONS[-1]

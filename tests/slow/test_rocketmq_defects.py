@@ -71,11 +71,6 @@ def test_a_slave_has_the_offsets_of_its_master_but_in_5_5_0(cluster: RealRocketM
     else:
         until(lambda: log.read_text("utf-8").count(UNREADABLE) >= 2, _SLAVE_S)
         assert not _has_offsets(slave, "orders@plain")
-    stored = (master / "store" / "config" / "consumerOffset.json").read_text("utf-8")
-    assert ("pullOffsetTable" in stored) is (not is_read), "docs/versions.md: since 5.5"
-    asked = cluster.mqadmin("queryMsgByOffset", "-t", "orders", "-b", "broker-a", "-i", "0", "-o", "0")
-    groups = {line.partition("=")[2].partition(",")[0] for line in asked.splitlines() if "MessageTrack" in line}
-    assert groups == ({"plain", "orders"} if is_read else {"plain"}), "docs/versions.md: since 5.4"
 
 
 def test_messages_at_which_a_member_of_another_tag_has_looked_are_gone_for_the_group(

@@ -1,4 +1,5 @@
-"""RocketMQ's own admin tool, from the released jars, before the served cluster: it prints what `audit` reads."""
+"""RocketMQ's own admin tool, from the released jars, before a served cluster of its version: it prints what `audit`
+reads."""
 
 import os
 import subprocess
@@ -10,6 +11,8 @@ import pytest
 
 from compare.reading.observed import ObservedGroup, SourceText
 from compare.reading.rocketmq_live import observe
+from rocketmq_selfbalance.broker.state import BrokerSettings
+from rocketmq_selfbalance.versions import VERSIONS as MODELS
 from tests.compare.reading.reading_rocketmq import read_all
 from tests.slow.java import UnavailableError, find_java
 from tests.slow.real_rocketmq import VERSIONS, released
@@ -33,7 +36,7 @@ class Tool:
             "-XX:+UseSerialGC",
             "-Xmx128m",
         ]
-        self._cluster = cluster
+        self._cluster, self.version = cluster, version
 
     def __call__(self, *arguments: str) -> str:
         main_class = "org.apache.rocketmq.tools.command.MQAdminStartup"
@@ -59,7 +62,8 @@ def setting(
 ) -> Iterator[tuple[ServedRocketMQ, Tool]]:
     try:
         client: Command = java_client("5.3.3")
-        with served(tmp_path_factory.mktemp("served")) as cluster:
+        settings = BrokerSettings.of(MODELS.named(request.param, "version"))
+        with served(tmp_path_factory.mktemp("served"), settings) as cluster:
             tool = Tool(cluster, request.param)
             members = [consume(cluster, client, "fair", name) for name in ("one", "two")]
             gone = consume(cluster, client, "gone", "three")
@@ -126,8 +130,8 @@ def test_a_group_that_has_left_is_offline(setting: tuple[ServedRocketMQ, Tool]) 
 def test_the_other_views_are_printed(setting: tuple[ServedRocketMQ, Tool]) -> None:
     cluster, tool = setting
     address = cluster.cluster.addresses["broker-a"]
-    listed = tool("clusterList")
-    assert all(name in listed for name in ("broker-a", "broker-b", address, "V5_3_3"))
+    listed, told = tool("clusterList"), f"V{tool.version.replace('.', '_')}"
+    assert all(name in listed for name in ("broker-a", "broker-b", address, told))
     rows = [line.split() for line in tool("topicStatus", "-t", "orders").splitlines() if line.startswith("broker-")]
     assert sum(int(row[3]) for row in rows) == 20
     assert "bootTimestamp" in tool("brokerStatus", "-b", address)

@@ -248,8 +248,9 @@ class WholeGroup:
 
     # Clients.
 
-    def create_client(self, now: int, client: str, topics: list[str]) -> None:
-        consumer = Consumer(self.group, client, client, self.strategy, RemoteOffsets(), self.settings, now)
+    def create_client(self, now: int, client: str, topics: list[str], strategy: str | None = None) -> None:
+        own = self.strategy if strategy is None else strategy_named(strategy)
+        consumer = Consumer(self.group, client, client, own, RemoteOffsets(), self.settings, now)
         for topic in topics:
             consumer.subscribe(topic, now)
         self.worlds[client] = TraceWorld(consumer, self.brokers)

@@ -61,7 +61,8 @@ class GroupState:
     """What the state view, a listing or a notice says of a group; None where it does not say.
 
     ``only_offsets``: no protocol is told of it, so that it only stores offsets for consumers that call assign().
-    ``coordinator``, ``epoch``, ``generation``: see `compare.reading.observed.ObservedGroup`.
+    ``coordinator``, ``epoch``, ``generation``: see `compare.reading.observed.ObservedGroup`. ``racks``: of its members
+    (classic protocol), as far as they tell them.
     """
 
     source: str
@@ -75,6 +76,7 @@ class GroupState:
     coordinator: str | None = None
     epoch: int | None = None
     generation: int | None = None
+    racks: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

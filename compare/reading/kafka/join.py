@@ -81,7 +81,7 @@ def _observed(fact_group: FactGroup[Fact], topics: Mapping[str, TopicQueues]) ->
         queues=queues.queues,
         lag=queues.lag,
         sources=tuple(dict.fromkeys(fact.source for fact in fact_group.facts)),
-        notes=tuple(dict.fromkeys((*ownership.notes, *queues.notes))),
+        notes=tuple(dict.fromkeys((*ownership.notes, *queues.notes, *_of_racks(states)))),
         seen=() if ownership.complete else ownership.members,
         member_count=None if ownership.complete else count,
         idle_count=None if ownership.complete else ownership.idle_count,
@@ -116,6 +116,13 @@ def _state(states: Sequence[GroupState]) -> str | None:
         if told:
             return told[-1]
     return None
+
+
+def _of_racks(states: Sequence[GroupState]) -> Iterator[str]:
+    """Where members have racks, that nothing here rests on them: which rack a broker is in is not read."""
+    for racks in filter(None, (told.racks for told in states)):
+        listed = ", ".join(racks)
+        yield f"members tell racks (client.rack: {listed}); brokers' racks are not read, so what-if leaves racks out"
 
 
 def _strategy(states: Sequence[GroupState], consumer_protocol: bool | None) -> str | None:

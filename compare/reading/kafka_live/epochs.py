@@ -3,7 +3,8 @@
 A group of the consumer protocol has an epoch: ConsumerGroupDescribe tells it, and librdkafka reads past it. So its
 coordinator is asked once more over a connection of ours, secured by the same settings. A classic group's generation is
 told by no request of administrators; but Java's clients and most others say, in what they send to join
-(ConsumerProtocolSubscription, from version 2 on), which generation they come from. The types are in ListGroups from
+(ConsumerProtocolSubscription, from version 2 on), which generation they come from, and from version 3 on their rack
+(``client.rack``). The types are in ListGroups from
 version 5 on (Kafka 3.8, KIP-848); librdkafka reads an older one, in which a share group has no protocol.
 """
 
@@ -18,6 +19,7 @@ import tempfile
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
+from typing import NamedTuple
 
 from compare.reading.sources import left_s
 
@@ -27,7 +29,7 @@ _TYPES_SINCE = 5
 _LARGEST = 100 * 1024 * 1024
 _CLIENT = b"equipoise"
 _HASHES = {"SCRAM-SHA-256": "sha256", "SCRAM-SHA-512": "sha512"}
-_OLDEST_WITH_GENERATION = 2
+_OLDEST_WITH_GENERATION, _OLDEST_WITH_RACK = 2, 3
 _MOST_ROUNDS = 1_000_000
 """Kafka allows 16,384 hashes of a password; a server that asks for ever more would keep us busy."""
 
@@ -82,11 +84,20 @@ def answering(
                 yield node, groups
 
 
-def generation(metadata: Iterable[bytes]) -> int | None:
-    """One above the highest generation from which a member has joined, None where no member tells one.
-    ``metadata``: of every member, as its client sent it (ConsumerProtocolSubscription)."""
-    told = [from_generation for each in metadata if (from_generation := _joined_from(each)) is not None]
-    return 1 + max(told) if told else None
+class Joined(NamedTuple):
+    """What the members of a classic group sent to join. ``generation``: one above the highest from which one comes,
+    None where none says so; ``racks``: theirs, sorted, each once."""
+
+    generation: int | None
+    racks: tuple[str, ...]
+
+
+def joined(metadata: Iterable[bytes]) -> Joined:
+    """``metadata``: of every member, as its client sent it (ConsumerProtocolSubscription)."""
+    told = [found for each in metadata if (found := _joined_from(each)) is not None]
+    generations = [generation for generation, _ in told if generation >= 0]
+    racks = tuple(sorted({rack for _, rack in told if rack}))
+    return Joined(1 + max(generations) if generations else None, racks)
 
 
 class Cursor:
@@ -128,10 +139,12 @@ class Cursor:
             self.take(self.varint())
 
 
-def _joined_from(metadata: bytes) -> int | None:
+def _joined_from(metadata: bytes) -> tuple[int, str] | None:
+    """Generation and rack, -1 and empty where there is none; None for what tells neither."""
     cursor = Cursor(metadata)
     try:
-        if cursor.number(2) < _OLDEST_WITH_GENERATION:
+        version = cursor.number(2)
+        if version < _OLDEST_WITH_GENERATION:
             return None
         for _ in range(cursor.number(4)):
             cursor.take(cursor.number(2))  # a topic that it subscribes to
@@ -139,10 +152,12 @@ def _joined_from(metadata: bytes) -> int | None:
         for _ in range(cursor.number(4)):
             cursor.take(cursor.number(2))  # a topic that it owns partitions of
             cursor.take(4 * cursor.number(4))
-        found = cursor.number(4)
+        generation = cursor.number(4)
     except struct.error:
         return None
-    return found if found >= 0 else None
+    with suppress(struct.error, UnicodeDecodeError):
+        return generation, cursor.take(cursor.number(2)).decode() if version >= _OLDEST_WITH_RACK else ""
+    return generation, ""
 
 
 def _describe(group: str) -> bytes:

@@ -95,9 +95,9 @@ def fetch(
         )
     found_epochs = _epochs(connection, described, ask_epochs)
     # A node that does not answer would be waited for once more.
-    generations = {} if refused else _generations(connection)
+    joined = {} if refused else _joined(connection)
     for group, about in described.items():
-        grown = found_epochs.get(group), generations.get(group)
+        grown = found_epochs.get(group), *joined.get(group, (None, ()))
         yield from _facts(source, group, about, committed.get(group), ends, grown)
 
 
@@ -109,17 +109,16 @@ def _epochs(connection: Connection, described: Mapping[str, GroupDescription], a
     return ask(of_coordinators, connection.settings.values, connection.wait_s(), connection.ends)
 
 
-def _generations(connection: Connection) -> dict[str, int]:
-    """Classic group to the generation that its members tell; none where the library fails, for nothing rests on it."""
-    found: dict[str, int] = {}
+def _joined(connection: Connection) -> dict[str, epochs.Joined]:
+    """Classic group to what its members sent; none where the library fails, for nothing rests on it."""
+    found: dict[str, epochs.Joined] = {}
     if connection.is_over():
         return found
     with suppress(Exception), warnings.catch_warnings():
         warnings.simplefilter("ignore", DeprecationWarning)  # its successors do not tell what members sent
         for group in connection.admin.list_groups(timeout=connection.wait_s()):
-            generation = epochs.generation(member.metadata or b"" for member in group.members)
-            if group.protocol_type == "consumer" and generation is not None:
-                found[group.id] = generation
+            if group.protocol_type == "consumer":
+                found[group.id] = epochs.joined(member.metadata or b"" for member in group.members)
     return found
 
 
@@ -252,9 +251,9 @@ def _facts(
     about: GroupDescription,
     committed: Committed | None,
     ends: Mapping[Queue, int],
-    grown: tuple[int | None, int | None],
+    grown: tuple[int | None, int | None, tuple[str, ...]],
 ) -> Iterator[Fact]:
-    """``grown``: epoch and generation."""
+    """``grown``: epoch, generation, and the racks of members."""
     consumer_protocol = _CONSUMER_PROTOCOL.get(about.type.name)
     state = _STATES.get(about.state.name)
     if state is None and consumer_protocol:

@@ -17,7 +17,7 @@ pytest.importorskip("confluent_kafka", reason="the extra kafka is not installed"
 import confluent_kafka as library
 
 from compare.reading.kafka_live import observe
-from compare.reading.kafka_live.epochs import epochs, generation
+from compare.reading.kafka_live.epochs import epochs, joined
 from compare.reading.observed import ObservedGroup
 from compare.testing.brokers import KafkaBroker
 from protocols import UserError
@@ -112,29 +112,32 @@ def test_epoch_generation_and_coordinator_are_told_and_the_first_broker_may_die(
         broker.close()
 
 
-def member(version: int, joined_from: int) -> bytes:
+def member(version: int, joined_from: int, rack: bytes | None = None) -> bytes:
     """What a client sends that subscribes to one topic and owns two partitions of it."""
     topic = struct.pack(">h", 6) + b"orders"
     text = struct.pack(">hi", version, 1) + topic + struct.pack(">i", 3) + b"abc"
     if version >= 1:
         text += struct.pack(">i", 1) + topic + struct.pack(">iii", 2, 0, 5)
-    return text + struct.pack(">i", joined_from) if version >= 2 else text
+    if version >= 2:
+        text += struct.pack(">i", joined_from)
+    return text + (struct.pack(">h", -1 if rack is None else len(rack)) + (rack or b"") if version >= 3 else b"")
 
 
 @rows(
-    ("members", "expected"),
+    ("members", "expected", "racks"),
     [
-        ([member(3, 7), member(2, 6), member(1, 99)], 8),
-        ([member(3, -1)], None),
-        ([member(1, 5), member(0, 5), b""], None),
-        ([member(3, 7)[:-2], b"\x00\x03" + b"\x7f" * 40, b"\x00\x03" + b"\xff" * 40], None),
-        ([b"\x00\x03\x7f\xff\xff\xff" + b"\xff\xff" * 100], None),
+        ([member(3, 7), member(2, 6), member(1, 99)], 8, ()),
+        ([member(3, -1, b"b"), member(3, 1, b"a"), member(3, 0, b"a"), member(2, 1, b"c")], 2, ("a", "b")),
+        ([member(1, 5), member(0, 5), b""], None, ()),
+        ([member(3, 7)[:-4], b"\x00\x03" + b"\x7f" * 40, b"\x00\x03" + b"\xff" * 40], None, ()),
+        ([member(3, 7, b"\xff")], 8, ()),
+        ([b"\x00\x03\x7f\xff\xff\xff" + b"\xff\xff" * 100], None, ()),
     ],
 )
 def test_a_generation_is_one_above_the_highest_that_a_member_comes_from(
-    members: list[bytes], expected: int | None
+    members: list[bytes], expected: int | None, racks: tuple[str, ...]
 ) -> None:
-    assert generation(members) == expected
+    assert joined(members) == (expected, racks)
 
 
 ANSWER = (
