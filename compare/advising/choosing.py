@@ -39,7 +39,7 @@ LOST: Final = (
 CONCERNS: Final = (
     Concern("pauses", ("harm.no_progress_queue_s", "unowned_queue_s"), "queue-s without progress"),
     Concern("duplicates", ("redelivered",), "records handled more than once"),
-    Concern("the age of records", ("record_age_ms.p99",), "s p99 age of records", 0.05, 0.001),
+    Concern("the age of records", ("record_age_ms.settled_p99",), "s p99 age of records", 0.05, 0.001),
     Concern("order", ("out_of_order.key", "out_of_order.queue"), "records out of order"),
     Concern("a backlog at the end", ("harm.work.waiting",), "records waiting at the end"),
     Concern("requests", ("traffic.requests_per_s",), "requests/s", 0.05),
@@ -188,7 +188,7 @@ def _is_told(best: Measured, concern: Concern, own: Sequence[Concern]) -> bool:
     return (
         concern in own
         or concern in (PAUSES, DUPLICATES)
-        or concern.paths[0] == "record_age_ms.p99"
+        or concern.paths[0] == "record_age_ms.settled_p99"
         or (concern in LOST and max(values) > 0)
     )
 

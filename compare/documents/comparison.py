@@ -35,11 +35,13 @@ class FairnessRecord(LoadFigures, Generic[N]):
 class AgeRecord(TypedDict):
     """Milliseconds from produced to handled for the first time: what so many of a hundred records do not exceed, and
     the oldest; null where nothing that is produced was handled. Records that wait at the end of the run count with the
-    age that they have by then; ``at_least`` names the figures that these make lower bounds."""
+    age that they have by then; ``at_least`` names the figures that these make lower bounds. ``settled_p99``, of whole
+    runs: of what was produced after ownership had first come to rest, or a group without owners had been given any."""
 
     p50: float | None
     p99: float | None
     max: float | None
+    settled_p99: NotRequired[float | None]
     at_least: list[str]
 
 

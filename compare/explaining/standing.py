@@ -27,6 +27,11 @@ MOST_NAMED = 3
 """Variants that are named as the best of a group; of more their number is told."""
 
 
+AGES_ALIKE_MS = 10
+"""A request and its answer travel for so long at most, with the default latency. Ages that differ by less tell how a
+fetch is modelled: Kafka's are computed, RocketMQ's pulls are sent."""
+
+
 @dataclass(frozen=True, slots=True)
 class Cell:
     """``range``: over the seeds, empty where there is none. ``bad``: somebody is worse off than need be."""
@@ -235,9 +240,10 @@ def _decision(
 
 def _is_as_good(metric: Metric, one: tuple[Figure, Figure, Figure], best: tuple[Figure, Figure, Figure]) -> bool:
     """Whether the ranges over the seeds meet, so that chance may decide between the two."""
+    alike = AGES_ALIKE_MS if metric.unit == "ms" else 0
     if metric.better < 0:
-        return (one[1] or 0) <= (best[2] or 0)
-    return (one[2] or 0) >= (best[1] or 0)
+        return (one[1] or 0) <= (best[2] or 0) + alike
+    return (one[2] or 0) >= (best[1] or 0) - alike
 
 
 def named(records: Sequence[Record], labels: Sequence[str]) -> str:

@@ -189,7 +189,13 @@ def _stopping(told: Telling[SharedRecord]) -> Iterator[Sentence]:
             text = f"pauses {what} at each {_EVERY[kind]}, for up to {lasted}"
         else:
             wait = "for" if stopped == 1 else "for up to"
-            text = f"leaves {what} without an owner {wait} {lasted} {_when(each)}{_why_so_long(told.record, each)}"
+            summed = each["unowned_queue_s"]
+            total = (
+                f", {amount(summed)} queue-seconds in total," if summed < stopped * each["longest_gap_s"] / 2 else ""
+            )
+            text = (
+                f"leaves {what} without an owner {wait} {lasted}{total} {_when(each)}{_why_so_long(told.record, each)}"
+            )
         places_told = (f"after.{worst}.longest_gap_s", f"after.{worst}.paused_queues")
         yield told.resting(
             text,

@@ -10,11 +10,12 @@ from compare.running.production import ProductionHistory
 from compare.running.run_variant import RunResult
 from protocols import Queue
 from protocols.engine.nodes import Time
-from protocols.timeline.deliveries import Delivery, all_handled, lag_over_time
+from protocols.timeline.deliveries import Delivery, all_handled, lag_over_time, when
 from protocols.timeline.timeline import Timeline
 
 SAMPLES = 120
-"""How often the lag is taken, evenly over the run, for the figures; beside that when a queue got an owner again."""
+"""How often the lag is taken, evenly over the run, for the figures; beside that when it may turn: an event happens or
+is over, a queue gets an owner again, records that waited for an acknowledgement can be read."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,11 +88,16 @@ def _of_reading_groups(timeline: Timeline) -> list[tuple[tuple[str, Queue], Sequ
 def lag_peak(result: RunResult, production: Mapping[Queue, ProductionHistory]) -> LagPeak | None:
     """The peak from the first event on (what waits while the group begins is the same for all) and the way back; None
     without load, or where nobody read anything."""
-    timeline = result.timeline
-    first = min((event.at for event in result.variant.scenario.events), default=0.0)
-    ends = (gap.until for gap in timeline.gaps if gap.until is not None and gap.until >= first)
+    timeline, events = result.timeline, result.variant.scenario.events
+    first = min((event.at for event in events), default=0.0)
     lasts = max(0.0, timeline.end - first)
-    times = sorted({*(first + lasts * number / SAMPLES for number in range(SAMPLES + 1)), *ends})
+    turns = (
+        *(gap.until for gap in timeline.gaps if gap.until is not None),
+        *(at for event in events for at in (event.at, event.at + event.lasts())),
+        *(until for history in production.values() for _, until in history.held),
+    )
+    evenly = (first + lasts * number / SAMPLES for number in range(SAMPLES + 1))
+    times = sorted({*evenly, *(at for at in turns if first <= at <= timeline.end)})
     waiting = waiting_at(result, production, times)
     if not waiting:
         return None
@@ -121,10 +127,5 @@ def _reached(deliveries: Sequence[Delivery], offset: int) -> Time | None:
     """When any member had come so far first."""
     if offset == 0:
         return 0.0
-    found = [
-        delivery.since
-        + (delivery.until - delivery.since) * max(0.0, (offset - delivery.first) / (delivery.end - delivery.first))
-        for delivery in deliveries
-        if delivery.end >= offset and delivery.end > delivery.first
-    ]
+    found = [when(each, offset) for each in deliveries if each.end >= offset and each.end > each.first]
     return min(found, default=None)

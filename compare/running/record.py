@@ -60,8 +60,8 @@ def run_record(result: RunResult, phases: Sequence[Phase] = ()) -> Record:
     cut = phases or _phases(result)
     production = productions(result)
     of_groups = shared_work(timeline, cut, production)
-    of_phases = ages_of(result, production, cut, of_groups[1].waits)
-    after, ages = event_outcomes(result, cut, of_phases), Ages.together(of_phases)
+    ages = ages_of(result, production, cut, of_groups[1].waits)
+    after = event_outcomes(result, cut, ages.phases)
     disorder = out_of_order(timeline.deliveries_by_reader, timeline.lives, keys_of(result, production))
     measured = properties_of(result)
     record: Record = {
@@ -89,7 +89,7 @@ def run_record(result: RunResult, phases: Sequence[Phase] = ()) -> Record:
         "redelivered": timeline.redelivered,
         "out_of_order": {"queue": disorder.queue, "key": disorder.key},
         "record_age_ms": ages.document(),
-        "handled_per_s": handled_per_s(ages, timeline.end),
+        "handled_per_s": handled_per_s(Ages.together(ages.phases), timeline.end),
         "burst": timeline.burst,
         "messages": dict(timeline.messages),
         "lost_messages": dict(timeline.lost),

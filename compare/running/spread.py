@@ -37,10 +37,19 @@ def figure(record: Mapping[str, object], path: str) -> Figure:
     raise TypeError(f"{path} is {value!r}")
 
 
+_OF_EVENTS = ("fairness.jain", "record_age_ms.p50", "record_age_ms.p99", "record_age_ms.max", "handled_per_s")
+
+
 def spread_figures(record: Record) -> dict[str, Figure]:
-    """The metrics of one run, and per event how even it left the group."""
-    of_events = (f"after.{at}.fairness.jain" for at in range(len(record["after"])))
-    return {path: figure(record, path) for path in (*paths("spread"), *of_events)}
+    """The metrics of one run; per event how even it left the group, and how old records were; per server its load."""
+    of_events = (f"after.{at}.{name}" for at in range(len(record["after"])) for name in _OF_EVENTS)
+    named = (*paths("spread"), "two_owners.believed_queue_s", *of_events)
+    servers = {} if record["traffic"] is None else record["traffic"]["servers"]
+    of_servers: dict[str, Figure] = {}
+    for name, each in servers.items():
+        of_servers[f"traffic.servers.{name}.requests_per_s"] = each["requests_per_s"]
+        of_servers[f"traffic.servers.{name}.bytes_per_s"] = each["bytes_per_s"]
+    return {path: figure(record, path) for path in named} | of_servers
 
 
 def spread(runs: Sequence[Mapping[str, Figure]]) -> dict[str, Spread]:
@@ -48,7 +57,8 @@ def spread(runs: Sequence[Mapping[str, Figure]]) -> dict[str, Spread]:
 
     ``known`` is the number of runs that have the figure; without any the others are None.
     """
-    return {path: _spread([value for run in runs if (value := run[path]) is not None]) for path in runs[0]}
+    every = dict.fromkeys(path for run in runs for path in run)
+    return {path: _spread([value for run in runs if (value := run.get(path)) is not None]) for path in every}
 
 
 def _spread(values: Sequence[float]) -> Spread:

@@ -9,7 +9,7 @@ from typing import NamedTuple
 from compare.running.phases import Phase
 from compare.running.production import ProductionHistory
 from protocols import Queue
-from protocols.engine.nodes import Time
+from protocols.engine.nodes import TICK, Time
 from protocols.facts import Ended, PassedOver, Position
 from protocols.offsets import OffsetSet
 from protocols.timeline import Timeline
@@ -34,17 +34,20 @@ def shared_reads(timeline: Timeline, phases: Sequence[Phase]) -> list[ReadQueue]
     group without members at the end those of its last members: what is written waits for the next ones.
 
     A group reads a queue since somebody first subscribed to it, but not before the group had any queue at all, and had
-    asked where to begin: what was written before that belongs to nobody. A share group that begins at the end of its
-    partitions (``share.auto.offset.reset`` latest) begins in each by itself, when a member first fetches from it.
+    asked where to begin: what was written before that belongs to nobody. A group without owners begins with the first
+    record that it is given, but before the first event, as without a load only events write. A share group that begins
+    at the end of its partitions (``share.auto.offset.reset`` latest) begins in each by itself, when a member first
+    fetches from it.
     """
-    began: dict[str, Time] = {}
+    latest = phases[1].at - TICK if len(phases) > 1 else timeline.end
+    began = dict.fromkeys(timeline.without_owners, latest)
     firsts = [(belief.group, belief.since) for belief in timeline.beliefs]
     for group, at in (*firsts, *((given.group, given.since) for given in timeline.given)):
         began[group] = min(began.get(group, at), at)
-    asked: dict[tuple[str, Queue], tuple[Time, bool]] = {}
+    asked: dict[tuple[str, Queue], Time] = {}
     for now, fact in timeline.told(Position):
-        at_end = fact.group in timeline.without_owners and fact.why == "latest"
-        asked.setdefault((fact.group, fact.queue), (now, at_end))
+        if fact.group not in timeline.without_owners or fact.why == "latest":
+            asked.setdefault((fact.group, fact.queue), now)
     since: dict[tuple[str, Queue], Time] = {}
     for phase in phases:
         there = {group: frozenset(each.queues) for group, each in phase.then.groups.items()}
@@ -56,8 +59,8 @@ def shared_reads(timeline: Timeline, phases: Sequence[Phase]) -> list[ReadQueue]
     for group, queue in (*last.expected(), *left):
         if group not in timeline.broadcasting:
             start = began.get(group, 0.0)
-            first, at_end = asked.get((group, queue), (start, False))
-            if at_end or start <= first < start + BEGINNING_MS:
+            first = asked.get((group, queue), start)
+            if group in timeline.without_owners or start <= first < start + BEGINNING_MS:
                 start = first
             found.append(ReadQueue(group, queue, max(since[group, queue], start)))
     return found

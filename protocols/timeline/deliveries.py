@@ -234,11 +234,14 @@ def _handled_by(deliveries: Sequence[Delivery], times: Sequence[Time]) -> list[i
     """The first offset of all and the number of records that had been handled, added up, at each of the times."""
     found: list[int] = []
     first = min([delivery.first for delivery in deliveries], default=0)
-    ordered, place, done = sorted(deliveries, key=lambda each: each.until), 0, OffsetSet()
+    place, active, done = 0, list[Delivery](), OffsetSet()
     for now in times:
-        while place < len(ordered) and ordered[place].until <= now:
-            done.add(ordered[place].first, ordered[place].end)
+        while place < len(deliveries) and deliveries[place].since <= now:
+            active.append(deliveries[place])
             place += 1
+        for delivery in active:
+            done.add(delivery.first, delivery.end if delivery.until <= now else _within(delivery, now))
+        active = [delivery for delivery in active if delivery.until > now]
         found.append(first + len(done))
     return found
 
@@ -250,9 +253,17 @@ def _within(delivery: Delivery, now: Time) -> int:
 
 def all_handled(deliveries: Sequence[Delivery], offset: int) -> Time | None:
     """When all records before the offset had been handled, from the first on that was."""
-    done, first = OffsetSet(), min((delivery.first for delivery in deliveries), default=0)
-    for delivery in sorted(deliveries, key=lambda each: each.until):
-        done.add(delivery.first, delivery.end)
+    parts = [each._replace(end=min(each.end, offset), until=when(each, offset)) for each in deliveries]
+    done, first = OffsetSet(), min((each.first for each in parts), default=0)
+    for part in sorted(parts, key=lambda each: each.until):
+        done.add(part.first, part.end)
         if done.count(first, offset) == offset - first:
-            return delivery.until
+            return part.until
     return None if first < offset else 0.0
+
+
+def when(delivery: Delivery, offset: int) -> Time:
+    """When the delivery had handled its records before the offset."""
+    records = delivery.end - delivery.first
+    share = min(1.0, max(0.0, (offset - delivery.first) / records)) if records else 1.0
+    return delivery.since + (delivery.until - delivery.since) * share

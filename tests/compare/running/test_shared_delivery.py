@@ -151,8 +151,8 @@ def test_a_variant_without_owners_stands_beside_others_at_what_hurts() -> None:
     cells = {cell.metric.path: cell.text for cell in rows([*owned, found], {})[1]}
     assert cells["shared_delivery.redeliveries"] == "1"
     assert cells["fairness.jain"] == cells["unowned_queue_s"] == cells["settle_s"] == "-"
-    best = "for duplicates, Kafka range is best (handled twice: 0); for order and age, Kafka share (age p99: 900 ms)"
-    assert headline([*owned, found], {}) == f"It depends: {best}."
+    best = "duplicates (handled twice: 0) and order and age (age p99: 3 ms)"
+    assert headline([*owned, found], {}) == f"Kafka range is best at all that differs: {best}."
     told = side_by_side([*owned, found], {})
     twice = (
         "The number of records that are handled more than once is highest with Kafka share (1), and lowest with Kafka"
