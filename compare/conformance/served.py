@@ -40,6 +40,9 @@ _JOINS = ("join_group", "consumer_group_heartbeat")
 """Requests in answer to which the coordinator makes an id for a member that has none."""
 
 
+_Step = dict[str, Any]
+
+
 class Trace(NamedTuple):
     """A group's trace, and how many answers the model gives otherwise than the clients were given them: those that
     `equipoise conformance` shows."""
@@ -127,7 +130,7 @@ def _trace(found: Written, group: str, asked: list[_Asked]) -> Trace:
     began = asked[0].at
     first = {topic: count for at, topic, count in changes if at <= began and count is not None}
     later = iter([change for change in changes if change[0] > began])
-    topics, steps, answered, elapsed = dict(first), list[dict[str, Any]](), dict[int, object](), 0
+    topics, steps, answered, elapsed = dict(first), list[_Step](), dict[int, object](), 0
     change = next(later, None)
 
     def advance(at: float) -> None:
@@ -219,7 +222,7 @@ def _with_symbols(req: Mapping[str, Json], symbols: Mapping[str, str]) -> dict[s
     return with_symbols
 
 
-def _answers(played: Iterable[dict[str, Any]]) -> Iterator[tuple[int, dict[str, Any]]]:
+def _answers(played: Iterable[_Step]) -> Iterator[tuple[int, _Step]]:
     """The number of each step that is answered, and what holds its answer as ``resp``."""
     for number, step in enumerate(played):
         if "resp" in step:

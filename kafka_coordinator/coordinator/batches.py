@@ -27,7 +27,7 @@ from kafka_coordinator.coordinator.consumer_groups.storing import (
     TargetKey,
 )
 from kafka_coordinator.coordinator.core import Core
-from kafka_coordinator.coordinator.log import GroupKey, GroupValue
+from kafka_coordinator.coordinator.log import GroupKey, GroupValue, StoredMember
 from kafka_coordinator.coordinator.refusals import REFUSE
 from kafka_coordinator.errors import UNKNOWN_SERVER_ERROR
 from kafka_coordinator.frame_sizes import array, data, opaque, text, varint
@@ -45,12 +45,12 @@ _WHOLE: Final = 1_000
 """Bytes of all records of a member, about at most."""
 
 
-def batch_bytes(records: Iterable[tuple[Any, Any]], version: Version) -> int:
+def batch_bytes(records: Iterable[tuple[object, object]], version: Version) -> int:
     """The batch with these keys and values, as far as they are a group's own."""
     return BATCH_HEAD + sum(
         record_bytes(key_bytes(key), None if value is None else value_bytes(key, value, version), number)
         for number, (key, value) in enumerate(records)
-        if type(key) in _VALUES
+        if isinstance(key, tuple) and type(key) in _VALUES
     )
 
 
@@ -65,7 +65,7 @@ def _signed(number: int) -> int:
     return max(1, -(-(2 * number).bit_length() // 7))
 
 
-def value_bytes(key: Any, value: Any, version: Version) -> int:
+def value_bytes(key: object, value: object, version: Version) -> int:
     """The value of a record with this key."""
     return _VALUES[type(key)](value, version)
 
@@ -125,7 +125,7 @@ def _classic(value: GroupValue, version: Version) -> int:
     return _VERSION + sum(map(_short, names)) + 4 + 8 + 4 + sum(map(stored_bytes, value.members))
 
 
-def stored_bytes(member: Sequence[Any]) -> int:
+def stored_bytes(member: StoredMember) -> int:
     """A `StoredMember` in the record of its classic group."""
     *texts, _, _, subscription, assignment = member
     return sum(map(_short, texts)) + 4 + 4 + 4 + opaque(subscription) + 4 + opaque(assignment)
@@ -135,7 +135,7 @@ def _short(name: str | None) -> int:
     return 2 + len((name or "").encode())
 
 
-_VALUES: Final[Mapping[type, Callable[[Any, Version], int]]] = {
+_VALUES: Final[Mapping[type, Callable[..., int]]] = {
     EpochKey: _epoch,
     MemberKey: _member,
     TargetEpochKey: _target_epoch,
