@@ -10,6 +10,7 @@ import org.apache.rocketmq.client.consumer.listener.ConsumeConcurrentlyStatus;
 import org.apache.rocketmq.client.consumer.listener.ConsumeOrderlyStatus;
 import org.apache.rocketmq.client.consumer.listener.MessageListenerConcurrently;
 import org.apache.rocketmq.client.consumer.listener.MessageListenerOrderly;
+import org.apache.rocketmq.client.consumer.store.OffsetStore;
 import org.apache.rocketmq.client.impl.factory.MQClientInstance;
 import org.apache.rocketmq.client.producer.DefaultMQProducer;
 import org.apache.rocketmq.common.consumer.ConsumeFromWhere;
@@ -76,6 +77,11 @@ public final class VersionFacts {
         });
         consumer.start();
         handled.await();
+        // A message is handled a moment before its offset is kept.
+        OffsetStore store = consumer.getDefaultMQPushConsumerImpl().getOffsetStore();
+        while (store.cloneOffsetTable("orders").values().stream().filter(offset -> offset > 0).count() < 8) {
+            Thread.sleep(50);
+        }
         consumer.shutdown();
         try (Stream<Path> files = Files.walk(folder)) {
             Path file = files.filter(each -> each.endsWith("offsets.json")).findFirst().orElseThrow();
