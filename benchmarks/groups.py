@@ -160,8 +160,7 @@ def consumer_protocol_group(members: int) -> dict[str, float]:
         run={"for": 12_000.0},
     )
     observer = Last()
-    system = SystemPart(system="kafka:uniform", settings={"message.max.bytes": 200 * members})
-    variant = Run.of(scenario, system, KafkaCluster, observer=observer).run()
+    variant = Run.of(scenario, SystemPart(system="kafka:uniform"), KafkaCluster, observer=observer).run()
     cost = spent(start, variant)
     assert set(observer.owned.values()) == {1}, "everybody owns a partition"
     assert len(observer.owned) == members

@@ -36,7 +36,7 @@ from kafka_coordinator.consumer import (
 from kafka_coordinator.consumer.settings import ConsumerSettings, whole_number
 from kafka_coordinator.consumer.share.node import ShareConsumer
 from kafka_coordinator.coordinator.log import offsets_partition
-from kafka_coordinator.coordinator.settings import BrokerSettings, with_settings
+from kafka_coordinator.coordinator.settings import MOST, BrokerSettings, with_settings
 from kafka_coordinator.share.settings import share_settings
 from kafka_coordinator.versions import DEFAULT, VERSIONS
 from protocols.engine.nodes import Message
@@ -74,7 +74,9 @@ class KafkaCluster:
         self._shares = split_system(system.system)[1] == SHARE
         divided = SettingsByRole(system.settings, where, shares=self._shares)
         version = VERSIONS.named(scenario.versions.get("kafka", DEFAULT.name), "versions: kafka")
-        settings = with_settings(BrokerSettings(version=version), divided.coordinator, where)
+        # A limit on batches is for runs that ask for it: above it every heartbeat of a large group computes in vain.
+        unlimited = BrokerSettings(version=version, message_max_bytes=MOST)
+        settings = with_settings(unlimited, divided.coordinator, where)
         timing = ControllerSettings.of(divided.controller)
         self.group_configs = GroupConfigs(scenario, settings)
         self.controller = Controller(

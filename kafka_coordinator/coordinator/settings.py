@@ -18,7 +18,7 @@ from protocols.errors import UserError
 from protocols.load import changed
 
 _OWN = {"own": True}
-_MOST = 2**31 - 1
+MOST = 2**31 - 1
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,7 +31,7 @@ class BrokerSettings:
     group_min_session_timeout_ms: int = 6_000
     group_max_session_timeout_ms: int = 1_800_000
     group_initial_rebalance_delay_ms: int = 3_000
-    group_max_size: int = _MOST
+    group_max_size: int = MOST
     """Members of one group, at least 1."""
     offsets_topic_num_partitions: int = 50
     offsets_retention_minutes: int = 10_080
@@ -54,7 +54,7 @@ class BrokerSettings:
     """How long after a new target a group waits for the next one, in versions that let it wait."""
     group_consumer_min_assignment_interval_ms: int = 0
     group_consumer_max_assignment_interval_ms: int = 15_000
-    group_consumer_max_size: int = _MOST
+    group_consumer_max_size: int = MOST
     """Members of one group of the consumer protocol, at least 1."""
     group_consumer_assignors: str = "uniform,range"
     """Server-side assignors; the first is used where no member asks for one."""
@@ -174,9 +174,9 @@ def _checked(name: str, value: object, where: str) -> object:
             return value.lower()
         raise UserError(f"{where}: setting {name}: {value!r}, expected one of {', '.join(POLICIES)}")
     least = _LEAST.get(NAMES[name], 0)
-    if isinstance(value, int) and not isinstance(value, bool) and least <= value <= _MOST:
+    if isinstance(value, int) and not isinstance(value, bool) and least <= value <= MOST:
         return value
-    raise UserError(f"{where}: setting {name}: {value!r}, expected a whole number from {least} to {_MOST}")
+    raise UserError(f"{where}: setting {name}: {value!r}, expected a whole number from {least} to {MOST}")
 
 
 def _checked_list(name: str, value: object, where: str) -> str:
@@ -210,8 +210,6 @@ DEFAULTS: Final[Mapping[str, int]] = {
 """Name of a setting to what Kafka 4.1.0 takes it for where it checks settings that leave it out: Kafka's own default,
 also where the broker has another one. In use, the broker's counts."""
 
-_MOST_OF_A_GROUP = 2**31 - 1
-
 
 def checked(given: Mapping[str, object], broker: BrokerSettings, where: str) -> dict[str, int]:
     """The settings of one group, all that it has, if the broker takes them; else `UserError`, which names ``where``."""
@@ -219,8 +217,8 @@ def checked(given: Mapping[str, object], broker: BrokerSettings, where: str) -> 
     for name, value in given.items():
         if name not in DEFAULTS:
             raise UserError(f"{where}: unknown setting {name!r} of a group, expected one of {', '.join(DEFAULTS)}")
-        if not isinstance(value, int) or isinstance(value, bool) or not 1 <= value <= _MOST_OF_A_GROUP:
-            raise UserError(f"{where}: setting {name}: {value!r}, expected a whole number from 1 to {_MOST_OF_A_GROUP}")
+        if not isinstance(value, int) or isinstance(value, bool) or not 1 <= value <= MOST:
+            raise UserError(f"{where}: setting {name}: {value!r}, expected a whole number from 1 to {MOST}")
         found[name] = value
     if found:
         _check_bounds(found, broker, where)
