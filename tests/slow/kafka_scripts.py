@@ -66,6 +66,13 @@ SCRIPTS: Final[Mapping[str, Script]] = {
         [*_start("m1", "m2"), *_start("m3", at=15.3)],
         32.0,
     ),
+    "late-join-java-848": Script(
+        "one member stable alone, a second joins late, and a third before the second has all of its share",
+        {"t": 6},
+        _THREE,
+        [*_start("m1"), *_start("m2", at=18.3), *_start("m3", at=20.6)],
+        42.0,
+    ),
     "leave-java-848": Script(
         "three members stable, one closes", {"t": 6}, _THREE, [*_start("m1", "m2", "m3"), _close(16.4, "m2")], 32.0
     ),
@@ -144,6 +151,19 @@ SCRIPTS: Final[Mapping[str, Script]] = {
         [*_start("m1", "m2", "m3"), _close(14.4, "m2"), *_start("m2#again", at=26.4)],
         42.0,
         _SHORT,
+    ),
+    "static-two-java-848": Script(
+        "three static members; two close cleanly at once and come back one after another",
+        {"t": 6},
+        {**_STATIC, "m1#again": _static("m1")},
+        [
+            *_start("m1", "m2", "m3"),
+            _close(14.4, "m1"),
+            _close(14.4, "m2"),
+            *_start("m1#again", at=17.4),
+            *_start("m2#again", at=20.4),
+        ],
+        40.0,
     ),
     "static-java-848-joins": Script(
         "two static members stable, a third joins and closes for good",
