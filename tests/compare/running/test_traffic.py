@@ -51,7 +51,7 @@ def test_quiet_times_that_are_not_simulated_count_the_same() -> None:
 
 def test_a_quiet_group_of_rocketmq_costs_what_real_clients_and_servers_sent() -> None:
     """Counted on relays before a name server and a broker 5.5.0 in two minutes, pulls left out: four Java clients 5.5.0
-    (c1@g to c4@g) of group g, topic X with 8 queues and no records. They differ by digits of addresses and of
+    (c1@g to c4@g) of group g, topic X with 8 queues and no records. Sizes differ by digits of addresses and
     request numbers."""
     group = {"name": "g", "members": {f"c{n}": ["X"] for n in range(1, 5)}}
     of = made(
