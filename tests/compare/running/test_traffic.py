@@ -55,7 +55,13 @@ def test_a_quiet_group_of_rocketmq_costs_what_real_clients_and_servers_sent() ->
     request numbers."""
     group = {"name": "g", "members": {f"c{n}": ["X"] for n in range(1, 5)}}
     of = made(
-        systems=["rocketmq:AVG"], topics={"X": 8}, group=group, brokers=["broker-a"], events=[], run={"for": "8min"}
+        systems=["rocketmq:AVG"],
+        topics={"X": 8},
+        group=group,
+        brokers=["broker-a"],
+        events=[],
+        load={},
+        run={"for": "8min"},
     )
     (variant,) = variants_of(of, (), ())
     run = run_variant(variant, full=True).traffic or {}
