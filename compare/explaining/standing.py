@@ -72,7 +72,7 @@ def rows(records: Sequence[Record], seeds: Seeds) -> list[list[Cell]]:
                     if metric.path == SETTLED and not settles
                     else _bound(record, metric) + _text(metric, value),
                     "" if ends[0] == ends[1] else _span(*ends),
-                    top is not None and value == top and allowed,
+                    top is not None and value is not None and allowed and _is_no_worse(metric, value, top),
                     metric.is_bad and bool(value),
                 )
             )
@@ -146,11 +146,23 @@ def _best(metric: Metric, values: Sequence[Figure], may: Sequence[bool]) -> Figu
     have it suffers less, or is just better than the only one who may."""
     known = [value for value in values if value is not None]
     allowed = [value for value, each in zip(values, may, strict=True) if each and value is not None]
-    if not metric.better or not allowed or (len(set(known)) < 2 and all(may)):
+    if not metric.better or not allowed:
+        return None
+    if all(may) and max(known) - min(known) <= _alike(metric):
         return None
     least = min if metric.better < 0 else max
     alone = metric.path in HURTING or len(allowed) < 2
-    return None if alone and least(known) != least(allowed) else least(allowed)
+    return None if alone and not _is_no_worse(metric, least(allowed), least(known)) else least(allowed)
+
+
+def _is_no_worse(metric: Metric, one: float, best: float) -> bool:
+    """Whether a value is the best one, or as good."""
+    return (best - one) * metric.better <= _alike(metric)
+
+
+def _alike(metric: Metric) -> int:
+    """Values that differ by no more are alike."""
+    return AGES_ALIKE_MS if metric.unit == "ms" else 0
 
 
 def _bound(record: Record, metric: Metric) -> str:
@@ -230,7 +242,7 @@ def _decision(
     return Decision(
         group,
         metric,
-        low != high and len(best) < len(known),
+        high - low > _alike(metric) and len(best) < len(known),
         tuple(best),
         _text(metric, top),
         (_text(metric, low), tuple(label for label in known if known[label] == low)),
@@ -240,10 +252,8 @@ def _decision(
 
 def _is_as_good(metric: Metric, one: tuple[Figure, Figure, Figure], best: tuple[Figure, Figure, Figure]) -> bool:
     """Whether the ranges over the seeds meet, so that chance may decide between the two."""
-    alike = AGES_ALIKE_MS if metric.unit == "ms" else 0
-    if metric.better < 0:
-        return (one[1] or 0) <= (best[2] or 0) + alike
-    return (one[2] or 0) >= (best[1] or 0) - alike
+    near, far = (1, 2) if metric.better < 0 else (2, 1)
+    return _is_no_worse(metric, one[near] or 0, best[far] or 0)
 
 
 def named(records: Sequence[Record], labels: Sequence[str]) -> str:

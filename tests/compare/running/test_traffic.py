@@ -49,6 +49,28 @@ def test_quiet_times_that_are_not_simulated_count_the_same() -> None:
             assert totals[0] == pytest.approx(totals[1], rel=0.02), (server, field)
 
 
+def test_a_quiet_group_of_rocketmq_costs_what_real_clients_and_servers_sent() -> None:
+    """Counted on relays before a name server and a broker 5.5.0 in two minutes, pulls left out: four Java clients 5.5.0
+    (c1@g to c4@g) of group g, topic X with 8 queues and no records. Sizes differ by digits of addresses and
+    request numbers."""
+    group = {"name": "g", "members": {f"c{n}": ["X"] for n in range(1, 5)}}
+    of = made(
+        systems=["rocketmq:AVG"],
+        topics={"X": 8},
+        group=group,
+        brokers=["broker-a"],
+        events=[],
+        load={},
+        run={"for": "8min"},
+    )
+    (variant,) = variants_of(of, (), ())
+    run = run_variant(variant, full=True).traffic or {}
+    for server, requests, size in (("namesrv", 32, 15_792), ("broker-a", 216 + 16 + 48, 73_045)):
+        minutes = run[server][300:420]
+        assert sum(each.requests for each in minutes) == requests
+        assert sum(each.bytes for each in minutes) == pytest.approx(size, rel=0.03), server
+
+
 def test_without_a_rest_of_half_a_minute_nothing_is_said_of_rest() -> None:
     events = [{"at": f"{20 * n}s", "restart": "c1"} for n in range(1, 6)]
     found = traffic("kafka:range", events=events, run={"for": "110s", "seed": 1})

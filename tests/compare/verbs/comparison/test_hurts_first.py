@@ -1,6 +1,9 @@
 """What hurts leads: in the verdict, in the tables, in the report; and stars are for those who did the same work."""
 
+from copy import deepcopy
 from typing import Any
+
+import pytest
 
 from compare.explaining.standing import rows
 from compare.figures.metrics import GROUPS
@@ -48,6 +51,20 @@ def test_who_lost_records_gets_no_star_though_it_has_less_to_do() -> None:
     }
     assert starred["latest"] == set()
     assert "never handled" in starred["earliest"]
+
+
+@pytest.mark.parametrize(
+    ("ages", "starred"),
+    [((20, 30, 30), []), ((20, 30, 31), [20, 30]), ((20, 40, 31), [20])],
+    ids=["all alike", "two of three", "one of three"],
+)
+def test_ages_that_differ_by_ten_milliseconds_have_stars_alike(ages: tuple[int, ...], starred: list[int]) -> None:
+    (record,) = ran(made(systems=["kafka:range"]))[1]["variants"]
+    records = [deepcopy({**record, "label": str(age) + label}) for age, label in zip(ages, "abc", strict=True)]
+    for each, age in zip(records, ages, strict=True):
+        each["record_age_ms"]["settled_p99"] = age
+    cells = [next(cell for cell in row if cell.metric.heading == "age p99, ms") for row in rows(records, {})]
+    assert [age for age, cell in zip(ages, cells, strict=True) if cell.best] == starred
 
 
 def test_the_report_begins_with_who_is_best_the_ownership_and_three_figures_and_tables_with_what_hurts() -> None:
