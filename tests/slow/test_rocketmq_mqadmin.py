@@ -172,7 +172,7 @@ def test_the_other_views_are_printed(setting: Setting) -> None:
     programs.mqadmin("updateTopic", "-c", cluster, "-t", "made", "-r", "3", "-w", "3")
     assert '"readQueueNums":3' in programs.mqadmin("topicRoute", "-t", "made")
     programs.mqadmin("resetOffsetByTime", "-g", "gone", "-t", "orders", "-s", "0")
-    assert live(programs)["gone"].lag
+    assert sum(lag or 0 for lag in live(programs)["gone"].lag.values()) == 2 * RECORDS
     programs.mqadmin("deleteTopic", "-c", cluster, "-t", "made")
     if ours is not None:  # a real 5.5.0 listed it right after it was deleted
         assert "made" not in programs.mqadmin("topicList").split()
