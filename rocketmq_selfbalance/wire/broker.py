@@ -243,7 +243,8 @@ class ServedBroker:
     def administer(self, now: Time, sender: str, message: messages.Administer, out: Outbox) -> None:
         command = message.command
         if isinstance(command, ResetOffset) and command.timestamp >= 0:
-            command = command._replace(timestamp=command.timestamp - self.served.epoch_ms)
+            # A time before the cluster began is its beginning: below 0 would mean the end of the queue.
+            command = command._replace(timestamp=max(command.timestamp - self.served.epoch_ms, 0.0))
         self.node.receive(now, OPERATOR, command, out)
         if isinstance(command, ResetOffset):
             out.send(sender, offset_views.reset_answer(self.served, now, message.correlation, command))

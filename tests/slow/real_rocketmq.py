@@ -38,8 +38,9 @@ _PACKAGE = "org.apache.rocketmq.client.consumer.rebalance."
 
 
 @dataclass(frozen=True)
-class RealRocketMQ:
-    """A running cluster. ``name_server`` is its ``host:port``; ``folder`` is scratch."""
+class ReleasedPrograms:
+    """Tools and members of one release before a cluster, real or served. ``name_server`` is its ``host:port``;
+    ``folder`` is scratch."""
 
     name_server: str
     folder: Path
@@ -47,16 +48,17 @@ class RealRocketMQ:
     _processes: ExitStack
 
     def mqadmin(self, *arguments: str) -> str:
-        """What mqadmin prints; the name server is added."""
+        """What mqadmin prints, its errors too; the name server is added."""
         main_class = "org.apache.rocketmq.tools.command.MQAdminStartup"
         ran = subprocess.run(
             [*self._java, main_class, *arguments, "-n", self.name_server],
-            capture_output=True,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
             encoding="utf-8",
             timeout=_TOOL_S,
             check=False,
         )
-        assert ran.returncode == 0, ran.stdout + ran.stderr
+        assert ran.returncode == 0, ran.stdout
         # The tool's logger tells of its own start first.
         return "".join(line for line in ran.stdout.splitlines(keepends=True) if " |-" not in line)
 
@@ -68,6 +70,22 @@ class RealRocketMQ:
         )
         assert ran.returncode == 0, ran.stdout + ran.stderr
         return ran.stdout
+
+    def start_member(
+        self, group: str, instance: str, *topics: str, strategy: str = "Averagely", model: str = "CLUSTERING"
+    ) -> subprocess.Popen[bytes]:
+        """A Java push consumer in a process of its own; it has started when this returns."""
+        source = Path(__file__).with_name("Member.java")
+        strategy_class = f"{_PACKAGE}AllocateMessageQueue{strategy}"
+        command = [*self._java, str(source), self.name_server, group, instance, strategy_class, model, *topics]
+        log = self.folder / f"{group}-{instance}.log"
+        member = _started(command, log, self._processes, self.folder)
+        _wait_for(log, "started", member)
+        return member
+
+
+class RealRocketMQ(ReleasedPrograms):
+    """A running cluster of released servers."""
 
     def start_proxy(self) -> str:
         """A proxy for clients of the 5.x line; its ``host:port``. It is the newest release's."""
@@ -91,22 +109,22 @@ class RealRocketMQ:
         _start_broker(name, self.name_server, java, folder, self._processes, number=1)
         return folder
 
-    def start_member(
-        self, group: str, instance: str, *topics: str, strategy: str = "Averagely", model: str = "CLUSTERING"
-    ) -> subprocess.Popen[bytes]:
-        """A Java push consumer in a process of its own; it has started when this returns."""
-        source = Path(__file__).with_name("Member.java")
-        strategy_class = f"{_PACKAGE}AllocateMessageQueue{strategy}"
-        command = [*self._java, str(source), self.name_server, group, instance, strategy_class, model, *topics]
-        log = self.folder / f"{group}-{instance}.log"
-        member = _started(command, log, self._processes, self.folder)
-        _wait_for(log, "started", member)
-        return member
-
 
 def released(version: str = VERSION) -> Path:
     """The jars of the servers, the tools and the client; `UnavailableError` where Maven or they are missing."""
     return released_jars("rocketmq", version, {f"org.apache.rocketmq:{name}": version for name in _SERVERS})
+
+
+@contextmanager
+def released_programs(name_server: str, folder: Path, version: str) -> Iterator[ReleasedPrograms]:
+    """The programs of this release before a cluster that is running; `UnavailableError` as of `released`."""
+    with ExitStack() as processes:
+        yield ReleasedPrograms(name_server, folder, [*_java(folder, version), "-Xmx256m"], processes)
+
+
+def _java(folder: Path, version: str) -> list[str]:
+    base = [find_java(), "-cp", f"{released(version)}/*", "-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC", "-Xms64m"]
+    return [*base, f"-Duser.home={folder}", f"-Drocketmq.home.dir={folder}"]
 
 
 @contextmanager
@@ -115,9 +133,7 @@ def running(
 ) -> Iterator[RealRocketMQ]:
     """A cluster of these brokers that keeps everything in ``folder``; `UnavailableError` where Java, Maven or the jars
     are missing. ``pops``: with the timer without which 5.x brokers refuse to pop."""
-    java, jars = find_java(), released(version)
-    base = [java, "-cp", f"{jars}/*", "-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC", "-Xms64m"]
-    base += [f"-Duser.home={folder}", f"-Drocketmq.home.dir={folder}"]
+    base = _java(folder, version)
     with ExitStack() as processes:
         (port,) = free_ports(1)
         name_server = f"127.0.0.1:{port}"

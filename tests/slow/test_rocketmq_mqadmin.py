@@ -1,11 +1,11 @@
-"""RocketMQ's own admin tool, from the released jars, before a served cluster of its version: it prints what `audit`
-reads."""
+"""RocketMQ's own admin tool, from the released jars, before released brokers and before a served cluster of their
+version: what it prints of a group is what `observe` reads from the cluster itself."""
 
-import os
-import subprocess
 import time
 from collections.abc import Iterator
+from contextlib import ExitStack
 from dataclasses import replace
+from typing import NamedTuple
 
 import pytest
 
@@ -14,135 +14,170 @@ from compare.reading.rocketmq_live import observe
 from rocketmq_selfbalance.broker.state import BrokerSettings
 from rocketmq_selfbalance.versions import VERSIONS as MODELS
 from tests.compare.reading.reading_rocketmq import read_all
-from tests.slow.java import UnavailableError, find_java
-from tests.slow.real_rocketmq import VERSIONS, released
+from tests.slow.java import UnavailableError
+from tests.slow.real_rocketmq import VERSIONS, ReleasedPrograms, released_programs, running
 from tests.slow.served_rocketmq import ServedRocketMQ, served
-from tests.slow.test_rocketmq_clients import Command, consume, java_client, produce
 
 pytestmark = pytest.mark.slow
 
 SETTLE_S = 60
+RECORDS = 20
+TOPICS = {"orders": 4, "payments": 1, "dropped%-_topic": 2}
+"""Topic to its queues at each broker."""
+LONG = "l" * 119
+"""The brokers take names of groups below 120 characters."""
+PRESENT = ("fair", "mixed", "twice", "everybody", "odd%-_|name", LONG)
+ABSENT = ("gone", "killed", "never")
 
 
-class Tool:
-    """mqadmin, against one cluster."""
+class Setting(NamedTuple):
+    """Released programs before a cluster; ``served`` where it is one of ours."""
 
-    def __init__(self, cluster: ServedRocketMQ, version: str) -> None:
-        self._java = [
-            find_java(),
-            "-cp",
-            f"{released(version)}/*",
-            "-XX:TieredStopAtLevel=1",
-            "-XX:+UseSerialGC",
-            "-Xmx128m",
-        ]
-        self._cluster, self.version = cluster, version
-
-    def __call__(self, *arguments: str) -> str:
-        main_class = "org.apache.rocketmq.tools.command.MQAdminStartup"
-        folder = self._cluster.folder
-        ran = subprocess.run(
-            [*self._java, f"-Duser.home={folder}", main_class, *arguments, "-n", self._cluster.name_server],
-            capture_output=True,
-            encoding="utf-8",
-            timeout=120,
-            check=False,
-            cwd=folder,
-            env={**os.environ, "HOME": str(folder)},
-        )
-        assert ran.returncode == 0, ran.stdout + ran.stderr
-        told = "".join(line for line in ran.stdout.splitlines(keepends=True) if " |-" not in line)
-        assert "Exception:" not in told + ran.stderr, told + ran.stderr
-        return told
+    programs: ReleasedPrograms
+    cluster: str
+    version: str
+    served: ServedRocketMQ | None
+    routes: list[SourceText]
 
 
-@pytest.fixture(scope="module", params=VERSIONS)
-def setting(
-    request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
-) -> Iterator[tuple[ServedRocketMQ, Tool]]:
-    try:
-        client: Command = java_client("5.3.3")
-        settings = BrokerSettings.of(MODELS.named(request.param, "version"))
-        with served(tmp_path_factory.mktemp("served"), settings) as cluster:
-            tool = Tool(cluster, request.param)
-            members = [consume(cluster, client, "fair", name) for name in ("one", "two")]
-            gone = consume(cluster, client, "gone", "three")
-            produce(cluster, client, 0, 20)
-            cluster.until(lambda: sum(len(each.said("got")) for each in members) >= 20)
-            time.sleep(12)  # until the first offsets are persisted
-            gone.leave()
-            yield cluster, tool
-    except UnavailableError as reason:
-        pytest.skip(str(reason))
+@pytest.fixture(scope="module", params=[(kind, version) for kind in ("real", "served") for version in VERSIONS])
+def setting(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Setting]:
+    kind, version = request.param
+    folder = tmp_path_factory.mktemp(kind)
+    with ExitStack() as stack:
+        try:
+            if kind == "real":
+                found = Setting(stack.enter_context(running(folder, version)), "Test", version, None, [])
+            else:
+                settings = BrokerSettings.of(MODELS.named(version, "version"))
+                ours = stack.enter_context(served(folder, settings))
+                programs = stack.enter_context(released_programs(ours.name_server, folder, version))
+                found = Setting(programs, "DefaultCluster", version, ours, [])
+        except UnavailableError as reason:
+            pytest.skip(str(reason))
+        _start_groups(found.programs, found.cluster)
+        # A route's text does not name its topic: the file does.
+        for topic in TOPICS:
+            told = found.programs.mqadmin("topicRoute", "-t", topic).split("\n")
+            found.routes.append(SourceText(f"{topic}.topicRoute.txt", tuple(told), stem=f"{topic}.topicRoute"))
+        yield found
 
 
-def live(cluster: ServedRocketMQ, name: str) -> ObservedGroup:
-    found = observe(f"rocketmq://{cluster.name_server}")
-    return next(each for each in found if isinstance(each, ObservedGroup) and each.name == name)
+def _start_groups(programs: ReleasedPrograms, cluster: str) -> None:
+    for topic, queues in TOPICS.items():
+        programs.mqadmin("updateTopic", "-c", cluster, "-t", topic, "-r", str(queues), "-w", str(queues))
+    programs.start_member("fair", "one", "orders", "payments")
+    programs.start_member("fair", "two", "orders", "payments")
+    programs.start_member("mixed", "one", "orders")
+    programs.start_member("mixed", "two", "orders", strategy="AveragelyByCircle")
+    programs.start_member("twice", "same", "orders")
+    programs.start_member("twice", "same", "orders")
+    programs.start_member("everybody", "one", "orders", model="BROADCASTING")
+    programs.start_member("odd%-_|name", "one", "orders", "dropped%-_topic")
+    programs.start_member(LONG, "one", "orders")
+    gone = programs.start_member("gone", "one", "orders")
+    killed = programs.start_member("killed", "one", "orders")
+    programs.mqadmin("updateSubGroup", "-c", cluster, "-g", "never", "-r", "5")
+    programs.run("WireClient.java", "produce", programs.name_server, "orders", "red", "0", str(RECORDS))
+    time.sleep(12)  # until the first offsets are persisted
+    programs.mqadmin("deleteTopic", "-c", cluster, "-t", "dropped%-_topic")
+    assert gone.stdin is not None
+    gone.stdin.close()
+    gone.wait(30)
+    killed.kill()
+    killed.wait()
+    programs.run("WireClient.java", "produce", programs.name_server, "orders", "red", str(RECORDS), str(RECORDS))
 
 
-def printed(tool: Tool, group: ObservedGroup) -> ObservedGroup:
-    views = [tool("consumerConnection", "-g", group.name)]
-    views += [
-        tool("consumerStatus", "-g", group.name, "-i", id)
-        for id in sorted({member.id for member in group.members or ()})
-    ]
-    views.append(tool("consumerProgress", "-g", group.name))
-    sources = [SourceText("mqadmin", tuple("\n".join(views).split("\n")), given_group=group.name)]
-    told = tool("topicRoute", "-t", "orders").split("\n")
-    sources.append(SourceText("orders.topicRoute.txt", tuple(told), stem="orders.topicRoute"))
-    ((found,), _) = read_all(sources)
+def live(programs: ReleasedPrograms) -> dict[str, ObservedGroup]:
+    found = observe(f"rocketmq://{programs.name_server}")
+    return {each.name: each for each in found if isinstance(each, ObservedGroup)}
+
+
+def printed(setting: Setting, group: ObservedGroup) -> ObservedGroup:
+    programs = setting.programs
+    views = [programs.mqadmin("consumerConnection", "-g", group.name)]
+    for id in sorted({member.id for member in group.members or ()}):
+        views.append(programs.mqadmin("consumerStatus", "-g", group.name, "-i", id))
+    if group.mode == "shared":
+        views.append(programs.mqadmin("consumerProgress", "-g", group.name))
+    text = SourceText("mqadmin", tuple("\n".join(views).split("\n")), given_group=group.name)
+    ((found,), _) = read_all([text, *setting.routes])
     return found
 
 
-def test_mqadmin_prints_what_audit_reads(setting: tuple[ServedRocketMQ, Tool]) -> None:
-    cluster, tool = setting
+def comparable(group: ObservedGroup) -> ObservedGroup:
+    """Without what only one of the two ways tells: retry topics' queues, and the ends of which a text has the lag."""
+    return replace(
+        group,
+        sources=(),
+        notes=(),
+        queues=tuple(queue for queue in group.queues or () if not queue.topic.startswith("%RETRY%")),
+        lag={queue: lag for queue, lag in group.lag.items() if not queue.topic.startswith("%RETRY%")},
+        ends={},
+    )
+
+
+@pytest.mark.parametrize("name", [*PRESENT, "gone", "killed"])
+def test_a_live_group_is_what_mqadmin_prints(setting: Setting, name: str) -> None:
     deadline = time.monotonic() + SETTLE_S
     while True:
-        group = live(cluster, "fair")
-        same = [
-            replace(
-                each,
-                sources=(),
-                notes=(),
-                queues=tuple(queue for queue in each.queues or () if not queue.topic.startswith("%RETRY%")),
-                lag={queue: lag for queue, lag in each.lag.items() if not queue.topic.startswith("%RETRY%")},
-                ends={},  # of a text only lags are kept
-            )
-            for each in (group, printed(tool, group))
-        ]
-        if same[0] == same[1] or time.monotonic() > deadline:
+        group = live(setting.programs)[name]
+        told, read = comparable(printed(setting, group)), comparable(group)
+        if told == read or time.monotonic() > deadline:
             break
-    assert same[0] == same[1]
-    assert len(group.members or ()) == 2
+    assert told == read
+
+
+@pytest.mark.parametrize("name", ABSENT)
+def test_a_group_without_members_is_offline(setting: Setting, name: str) -> None:
+    """Brokers keep no retry topic of a group that never had a member, and so it is none of the cluster's groups."""
+    group = live(setting.programs).get(name)
+    if name == "never":
+        assert group is None
+    else:
+        assert group is not None
+        assert (group.state, group.members) == ("OFFLINE", ())
+        assert sum(lag or 0 for lag in group.lag.values()) == RECORDS
+
+
+def test_members_with_different_strategies_own_queues_twice(setting: Setting) -> None:
+    group = live(setting.programs)["mixed"]
+    assert sorted(group.strategies) == ["AVG", "AVG_BY_CIRCLE"]
+    owned = [queue for member in group.members or () for queue in member.owned or () if queue.topic == "orders"]
+    assert len(owned) > len(set(owned))
+
+
+def test_members_say_what_is_concluded_from_their_pulls(setting: Setting) -> None:
+    if setting.served is None:
+        pytest.skip("nothing is concluded at a real broker")
     owned = {
-        queue for member in group.members or () for queue in member.owned or () if not queue.topic.startswith("%RETRY%")
+        queue
+        for member in live(setting.programs)["fair"].members or ()
+        for queue in member.owned or ()
+        if not queue.topic.startswith("%RETRY%")
     }
-    concluded = [queues for (name, _), queues in cluster.owned().items() if name == "fair"]
-    assert owned == set().union(*concluded)  # the members themselves say what was concluded from their pulls
+    concluded = [queues for (name, _), queues in setting.served.owned().items() if name == "fair"]
+    assert owned == set().union(*concluded)
 
 
-def test_a_group_that_has_left_is_offline(setting: tuple[ServedRocketMQ, Tool]) -> None:
-    cluster, _ = setting
-    assert (live(cluster, "gone").state, live(cluster, "gone").members) == ("OFFLINE", ())
-
-
-def test_the_other_views_are_printed(setting: tuple[ServedRocketMQ, Tool]) -> None:
-    cluster, tool = setting
-    address = cluster.cluster.addresses["broker-a"]
-    listed, told = tool("clusterList"), f"V{tool.version.replace('.', '_')}"
-    assert all(name in listed for name in ("broker-a", "broker-b", address, told))
-    rows = [line.split() for line in tool("topicStatus", "-t", "orders").splitlines() if line.startswith("broker-")]
-    assert sum(int(row[3]) for row in rows) == 20
-    assert "bootTimestamp" in tool("brokerStatus", "-b", address)
-    assert "fair" in tool("topicList", "-c")
-    tool("updateTopic", "-c", "DefaultCluster", "-t", "made", "-r", "3", "-w", "3")
-    assert '"readQueueNums":3' in tool("topicRoute", "-t", "made")
-    tool("updateSubGroup", "-c", "DefaultCluster", "-g", "made_group", "-r", "5")
-    broker = cluster.cluster.broker("broker-b")
-    assert broker is not None
-    assert broker.broker.disk.groups.configs["made_group"].retry_max_times == 5
-    tool("resetOffsetByTime", "-g", "gone", "-t", "orders", "-s", "0")
-    assert live(cluster, "gone").lag
-    tool("deleteTopic", "-c", "DefaultCluster", "-t", "made")
-    assert "made" not in tool("topicList").split()
+def test_the_other_views_are_printed(setting: Setting) -> None:
+    programs, cluster, version, ours, _ = setting
+    listed = programs.mqadmin("clusterList")
+    assert all(name in listed for name in ("broker-a", "broker-b", f"V{version.replace('.', '_')}"))
+    status = programs.mqadmin("topicStatus", "-t", "orders")
+    rows = [line.split() for line in status.splitlines() if line.startswith("broker-")]
+    assert sum(int(row[3]) for row in rows) == 2 * RECORDS
+    assert "fair" in programs.mqadmin("topicList", "-c")
+    programs.mqadmin("updateTopic", "-c", cluster, "-t", "made", "-r", "3", "-w", "3")
+    assert '"readQueueNums":3' in programs.mqadmin("topicRoute", "-t", "made")
+    programs.mqadmin("resetOffsetByTime", "-g", "gone", "-t", "orders", "-s", "0")
+    assert sum(lag or 0 for lag in live(programs)["gone"].lag.values()) == 2 * RECORDS
+    programs.mqadmin("deleteTopic", "-c", cluster, "-t", "made")
+    if ours is not None:  # a real 5.5.0 listed it right after it was deleted
+        assert "made" not in programs.mqadmin("topicList").split()
+        address, broker = ours.cluster.addresses["broker-a"], ours.cluster.broker("broker-b")
+        assert address in listed
+        assert "bootTimestamp" in programs.mqadmin("brokerStatus", "-b", address)
+        assert broker is not None
+        assert broker.broker.disk.groups.configs["never"].retry_max_times == 5
