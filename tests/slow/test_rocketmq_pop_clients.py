@@ -9,9 +9,9 @@ from pathlib import Path
 import pytest
 
 from tests.slow.java import UnavailableError
+from tests.slow.real_rocketmq import released_programs
 from tests.slow.served_rocketmq import Program, ServedRocketMQ, served
 from tests.slow.test_rocketmq_clients import Command, consume, got, java_client, produce
-from tests.slow.test_rocketmq_mqadmin import Tool
 
 pytestmark = pytest.mark.slow
 
@@ -43,14 +43,16 @@ def cluster(tmp_path: Path) -> Iterator[ServedRocketMQ]:
 
 def set_pop(cluster: ServedRocketMQ, version: str, share: int) -> None:
     words = ["-c", "DefaultCluster", "-t", "orders", "-g", "g", "-m", "POP", "-q", str(share)]
-    told = Tool(cluster, version)("setConsumeMode", *words)
+    with released_programs(cluster.name_server, cluster.folder, version) as programs:
+        told = programs.mqadmin("setConsumeMode", *words)
     assert told.count("success") == len(cluster.cluster.brokers)
 
 
 def pops(cluster: ServedRocketMQ) -> set[int]:
     """Numbers of the queues for which requests wait at the brokers."""
     stores = (disk.store for disk in cluster.cluster.disks.values())
-    return {each.pop.number for store in stores for state in store.popped.values() for each in state.line}
+    states = [state for store in stores for state in store.popped.values()]
+    return {waiting.request.number for state in states for waiting in state.line.waiting}
 
 
 def test_members_pop_what_the_mode_lets_them_and_ack_each_record_once(
