@@ -3,15 +3,19 @@
 The jars are kept in the user's cache folder. What a test starts, it stops by its own process id.
 """
 
+import json
 import os
 import re
 import shutil
 import socket
 import subprocess
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 _STOP_S, _VERSION_S, _MAVEN_S = 30, 60, 600
+_COMPILES_S = 120
+_MARK = "TRACE "
 _COPY = "org.apache.maven.plugins:maven-dependency-plugin:3.8.1:copy-dependencies"
 _POM = """<project xmlns="http://maven.apache.org/POM/4.0.0">
   <modelVersion>4.0.0</modelVersion>
@@ -97,3 +101,31 @@ def stop(process: subprocess.Popen[bytes]) -> None:
     except subprocess.TimeoutExpired:
         process.kill()
         process.wait()
+
+
+def played(
+    traces: Iterable[Mapping[str, Any]],
+    player: Sequence[str],
+    jars: Path,
+    folder: Path,
+    *options: str,
+    timeout_s: float,
+    javac: Sequence[str] = (),
+) -> list[dict[str, Any]]:
+    """These traces with what released classes answer: a ``player`` of this folder (its sources, that of its main class
+    first), compiled into ``folder``, reads them as lines and marks its answers. `UnavailableError` without a Java."""
+    java = find_java()
+    compiler = [str(Path(java).with_name("javac")), "-proc:none", "-nowarn", *javac]
+    sources = [str(Path(__file__).with_name(name)) for name in player]
+    subprocess.run([*compiler, "-cp", f"{jars}/*", "-d", str(folder), *sources], check=True, timeout=_COMPILES_S)
+    machine = [java, "-Xmx256m", "-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC", *options]
+    ran = subprocess.run(
+        [*machine, "-cp", f"{folder}:{jars}/*", Path(player[0]).stem],
+        input="".join(json.dumps(trace) + "\n" for trace in traces),
+        capture_output=True,
+        encoding="utf-8",
+        timeout=timeout_s,
+        check=False,
+    )
+    assert ran.returncode == 0, ran.stderr
+    return [json.loads(line.removeprefix(_MARK)) for line in ran.stdout.splitlines() if line.startswith(_MARK)]

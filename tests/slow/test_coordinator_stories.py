@@ -6,7 +6,6 @@ tests.slow.test_coordinator_stories` writes it.
 
 import gzip
 import json
-import subprocess
 import sys
 import tempfile
 from collections.abc import Iterable, Mapping, Sequence
@@ -20,14 +19,12 @@ from tests.exploration.coordinator_traces import GOLDEN, STORIES, VERSIONS, Stor
 from tests.exploration.version_traces import CHANGES
 from tests.exploration.written_traces import ASKED, WRITTEN, Written, trace_of
 from tests.slow import random_stories
-from tests.slow.java import UnavailableError, find_java
+from tests.slow.java import UnavailableError, played
 from tests.slow.real_kafka import kafka_jars
 
 pytestmark = pytest.mark.slow
 
 _PLAYER = ("StoryPlayer.java", "StoryAnswers.java", "StoryStates.java")
-_COMPILES_S, _PLAYS_S = 120, 120
-_MARK = "TRACE "
 RANDOM = range(19, 147)
 """Seeds of random stories."""
 
@@ -35,22 +32,8 @@ RANDOM = range(19, 147)
 def answered_by_kafka(version: str, traces: Iterable[Mapping[str, Any]], folder: Path) -> list[dict[str, Any]]:
     """These traces with the answers of the released coordinator. `UnavailableError` where Java or the jars are
     missing."""
-    java, jars = find_java(), kafka_jars(version)
-    sources = [str(Path(__file__).with_name(name)) for name in _PLAYER]
-    compiler = [str(Path(java).with_name("javac")), "-proc:none", "-nowarn", "-cp", f"{jars}/*", "-d", str(folder)]
-    subprocess.run([*compiler, *sources], check=True, timeout=_COMPILES_S)
-    options = ["-Xmx256m", "-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC"]
     quiet = "-Dorg.slf4j.simpleLogger.defaultLogLevel=off"
-    ran = subprocess.run(
-        [java, *options, quiet, "-cp", f"{folder}:{jars}/*", "StoryPlayer"],
-        input="".join(json.dumps(trace) + "\n" for trace in traces),
-        capture_output=True,
-        encoding="utf-8",
-        timeout=_PLAYS_S,
-        check=False,
-    )
-    assert ran.returncode == 0, ran.stderr
-    return [json.loads(line.removeprefix(_MARK)) for line in ran.stdout.splitlines() if line.startswith(_MARK)]
+    return played(traces, _PLAYER, kafka_jars(version), folder, quiet, timeout_s=120)
 
 
 def _confirmed(version: str, folder: Path) -> Sequence[tuple[Story | Written, dict[str, Any]]]:

@@ -1,8 +1,6 @@
 """Random stories of RocketMQ's groups asked of released classes: `RocketStories` drives those of broker, name server
 and client in virtual time, and what they answer is what the model answers."""
 
-import json
-import subprocess
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
@@ -11,7 +9,7 @@ import pytest
 
 from compare.conformance.rocketmq_traces import COMPONENTS
 from compare.conformance.rocketmq_traces.steps import play_steps
-from tests.slow.java import UnavailableError, find_java
+from tests.slow.java import UnavailableError, played
 from tests.slow.real_rocketmq import released
 from tests.slow.rocketmq_stories import story_of
 
@@ -20,31 +18,16 @@ pytestmark = pytest.mark.slow
 VERSIONS = ("5.3.3", "5.4.0", "5.5.0")
 SEEDS = range(500)
 _PLAYER = ("RocketStories.java", "RocketGroup.java", "RocketTables.java")
-_COMPILES_S, _PLAYS_S = 120, 600
-_MARK = "TRACE "
 _SILENT = '<configuration><root level="OFF"/></configuration>'
 
 
 def answered_by_rocketmq(version: str, traces: Iterable[Mapping[str, Any]], folder: Path) -> list[dict[str, Any]]:
     """These traces with what the released classes answer. `UnavailableError` where Java or the jars are missing."""
-    java, jars = find_java(), released(version)
-    sources = [str(Path(__file__).with_name(name)) for name in _PLAYER]
-    # Javassist, which turns the clock, reads no newer classes.
-    compiler = [str(Path(java).with_name("javac")), "--release", "8", "-proc:none", "-nowarn", "-Xlint:none"]
-    subprocess.run([*compiler, "-cp", f"{jars}/*", "-d", str(folder), *sources], check=True, timeout=_COMPILES_S)
+    jars = released(version)
     (folder / "silent.xml").write_text(_SILENT, encoding="utf-8")
-    quiet = [f"-Drmq.logback.configurationFile={folder}/silent.xml", f"-Duser.home={folder}", "-Duser.timezone=UTC"]
-    options = ["-Xmx256m", "-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC", *quiet]
-    ran = subprocess.run(
-        [java, *options, "-cp", f"{folder}:{jars}/*", "RocketStories"],
-        input="".join(json.dumps(trace) + "\n" for trace in traces),
-        capture_output=True,
-        encoding="utf-8",
-        timeout=_PLAYS_S,
-        check=False,
-    )
-    assert ran.returncode == 0, ran.stderr
-    return [json.loads(line.removeprefix(_MARK)) for line in ran.stdout.splitlines() if line.startswith(_MARK)]
+    quiet = (f"-Drmq.logback.configurationFile={folder}/silent.xml", f"-Duser.home={folder}", "-Duser.timezone=UTC")
+    # Javassist, which turns the clock, reads no newer classes.
+    return played(traces, _PLAYER, jars, folder, *quiet, timeout_s=600, javac=("--release", "8", "-Xlint:none"))
 
 
 @pytest.mark.parametrize("version", VERSIONS)
