@@ -135,13 +135,14 @@ class _Linear(NamedTuple):
 
 class AgesOfRun(NamedTuple):
     """Of the records that were handled in each of the ``phases``, all readers together, in the last one with those that
-    wait at its end; ``settled``: of the records that were produced after the group had begun."""
+    wait at its end; ``every``: of all phases; ``settled``: of those that were produced after the group had begun."""
 
     phases: list[Ages]
+    every: Ages
     settled: Ages
 
     def document(self) -> AgeRecord:
-        record, settled = Ages.together(self.phases).document(), self.settled.document()
+        record, settled = self.every.document(), self.settled.document()
         bounds = [*record["at_least"], *(["settled_p99"] if "p99" in settled["at_least"] else [])]
         return {**record, "settled_p99": settled["p99"], "at_least": bounds}
 
@@ -193,7 +194,8 @@ def ages_of(
         for low, high, of in _cut(first, end, bounds[queue], early, late):
             for start, stop, since, spacing in _evenly_produced(produced[queue], low, high):
                 of[-1].add(result.timeline.end - since, -spacing, stop - start, waits=True)
-    return AgesOfRun([Ages.together(both) for both in zip(early, late, strict=True)], Ages.together(late))
+    of_phases = [Ages.together(both) for both in zip(early, late, strict=True)]
+    return AgesOfRun(of_phases, Ages.together(of_phases), Ages.together(late))
 
 
 def _cut(first: int, end: int, at: int, early: list[Ages], late: list[Ages]) -> Iterator[tuple[int, int, list[Ages]]]:

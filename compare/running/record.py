@@ -22,7 +22,7 @@ from compare.documents.comparison import (
     ScaleRecord,
     TwoOwnersRecord,
 )
-from compare.running.ages import Ages, ages_of, handled_per_s
+from compare.running.ages import ages_of, handled_per_s
 from compare.running.checks import checks_of, properties_of, settled
 from compare.running.doings import Pause
 from compare.running.event_outcomes import NOT_SHARED, event_outcomes
@@ -89,7 +89,7 @@ def run_record(result: RunResult, phases: Sequence[Phase] = ()) -> Record:
         "redelivered": timeline.redelivered,
         "out_of_order": {"queue": disorder.queue, "key": disorder.key},
         "record_age_ms": ages.document(),
-        "handled_per_s": handled_per_s(Ages.together(ages.phases), timeline.end),
+        "handled_per_s": handled_per_s(ages.every, timeline.end),
         "burst": timeline.burst,
         "messages": dict(timeline.messages),
         "lost_messages": dict(timeline.lost),
