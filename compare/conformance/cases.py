@@ -21,8 +21,11 @@ from typing import IO, TypeAlias, TypeVar
 
 from pydantic import BaseModel, ValidationError
 
+import kafka_coordinator.cluster as kafka
+import rocketmq_selfbalance.cluster as rocketmq
 from compare.json_types import Json
 from protocols.errors import UserError
+from protocols.versions import Version, Versions
 
 Line: TypeAlias = Mapping[str, Json]
 """One case as its file has it: a JSON object."""
@@ -344,3 +347,24 @@ def _shortened(text: str) -> str:
 _PLAIN = json.JSONDecoder(parse_constant=_no_json, parse_float=_finite)
 _CAREFUL = json.JSONDecoder(parse_constant=_no_json, parse_float=_finite, parse_int=_whole)
 """Looks at every whole number; for lines with many digits in a row, so that the others are read as quickly as ever."""
+
+
+V = TypeVar("V", bound=Version)
+
+
+def kafka_version(told: object, path: str = "kafka") -> kafka.Version:
+    """``told``: ``4.4.0``, or a text that begins with it; None: 4.1.0. Raises `MalformedCase`."""
+    return _named(kafka.VERSIONS, told, "4.1.0", path)
+
+
+def rocketmq_version(told: object, path: str = "rocketmq") -> rocketmq.Version:
+    """The same for RocketMQ, whose first recordings are of 5.3.3."""
+    return _named(rocketmq.VERSIONS, told, "5.3.3", path)
+
+
+def _named(versions: Versions[V], told: object, oldest: str, path: str) -> V:
+    text = str(oldest if told is None else told).replace(",", " ").partition(" ")[0]
+    try:
+        return versions.named(text, path)
+    except UserError:
+        raise MalformedCase(path, f"one of {', '.join(versions)}", told) from None

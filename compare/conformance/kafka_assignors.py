@@ -13,9 +13,8 @@ from typing import Annotated, TypeAlias
 
 from pydantic import Field, StrictInt
 
-from compare.conformance.cases import Difference, Line, MalformedCase, Player, validated
+from compare.conformance.cases import Difference, Line, MalformedCase, Player, kafka_version, validated
 from compare.conformance.recordings import Part
-from compare.conformance.releases import kafka_version
 from kafka_coordinator.catalogue import (
     CATALOGUE,
     CLASSIC,

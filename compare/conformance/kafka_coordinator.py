@@ -8,7 +8,7 @@ the recording, in the order in which they appear there.
 
 from collections.abc import Iterator, Mapping, Sequence
 
-from compare.conformance.cases import Difference, Line, MalformedCase, Player
+from compare.conformance.cases import Difference, Line, MalformedCase, Player, kafka_version
 from compare.conformance.fields import differing, get, only
 from compare.conformance.kafka_coordinator_shapes import (
     REQUESTS,
@@ -20,7 +20,6 @@ from compare.conformance.kafka_coordinator_shapes import (
 )
 from compare.conformance.kafka_requests import Request
 from compare.conformance.kafka_share_groups import Persister, share_group_state, shown_call
-from compare.conformance.releases import kafka_version
 from compare.json_types import Json
 from kafka_coordinator.catalogue import topic_id
 from kafka_coordinator.cluster import (

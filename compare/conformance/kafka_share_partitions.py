@@ -10,11 +10,10 @@ from dataclasses import dataclass, field, replace
 from inspect import isfunction
 from typing import Final, Literal, TypeAlias
 
-from compare.conformance.cases import Difference, Line, MalformedCase, Player
+from compare.conformance.cases import Difference, Line, MalformedCase, Player, kafka_version
 from compare.conformance.fields import Count, arguments, differing, get, names_of, only
 from compare.conformance.kafka_coordinator import LONGEST_MS
 from compare.conformance.kafka_share_shapes import ranges_of, shown_share, shown_state
-from compare.conformance.releases import kafka_version
 from compare.json_types import Json
 from kafka_coordinator.share import (
     AcquisitionError,

@@ -12,8 +12,8 @@ from dataclasses import replace
 from typing import Final
 
 from compare.figures.group_metrics import COUNTED, OF_GROUPS, OF_LOADS
-from compare.figures.metric import Metric as Metric
-from compare.figures.metric import by as _by
+from compare.figures.group_metrics import Metric as Metric
+from compare.figures.group_metrics import by as _by
 
 _AT_THE_END = {
     "idle_members": "members that own no queue at the end",
@@ -114,7 +114,7 @@ _OF_RUNS = (
         ),
     ),
     *_by(
-        "compare.running.traffic.traffic_of",
+        "compare.running.record.traffic_of",
         Metric(
             "traffic.requests_per_s",
             "requests/s",
@@ -156,7 +156,7 @@ _OF_RUNS = (
         Metric("handled_per_s", "handled/s", "records handled for the first time per second", "per second", 1),
     ),
     *_by(
-        "compare.running.shared_delivery.shared_delivery_of",
+        "compare.running.record.shared_delivery_of",
         Metric(
             "shared_delivery.redeliveries",
             "given again",

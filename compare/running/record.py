@@ -11,17 +11,22 @@ is asked for has no value, and 0 would be a claim.
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import pairwise
-from typing import cast
+from math import ceil
+from typing import Final, cast
 
 from compare.documents.comparison import (
+    After,
     CausedRecord,
     CauseRecord,
     IntervalRecord,
     LagRecord,
     Record,
     ScaleRecord,
+    ServerTrafficRecord,
+    TrafficRecord,
     TwoOwnersRecord,
 )
+from compare.documents.shared_delivery import SharedDeliveryRecord
 from compare.running.ages import ages_of, handled_per_s
 from compare.running.checks import checks_of, properties_of, settled
 from compare.running.doings import Pause
@@ -33,21 +38,111 @@ from compare.running.outages import outages_of
 from compare.running.phases import Phase, phases_of
 from compare.running.production import ProductionHistory, keys_of, productions
 from compare.running.run_variant import RunResult, capacity_at_start
-from compare.running.shared_delivery import shared_delivery_of
 from compare.running.systems import system_of
-from compare.running.traffic import traffic_of
 from compare.running.work import shared_work
 from protocols import Queue, queue_key
 from protocols.engine.nodes import Time
 from protocols.engine.simulation import no_cycle_search
+from protocols.engine.traffic import Load
 from protocols.scenario.events import BrokerEvent
 from protocols.scenario.topology import MemberKey, ProcessPeers, Topology
 from protocols.timeline.lifetimes import time_existing
 from protocols.timeline.order import out_of_order
 from protocols.timeline.ownership import Interval as Belief
 from protocols.timeline.rebalances import Rebalance
+from protocols.timeline.records import hidden_over_time, redeliveries
 from protocols.timeline.story import causal_chain
 from protocols.timeline.timeline import Timeline
+
+NO_OWNERS: Final = "records are given out one by one, so no queue has an owner"
+"""Why figures of ownership are null."""
+
+MOST_STEPS = 240
+"""Points of hidden records over time; each is the most of its piece of the run."""
+
+
+def shared_delivery_of(timeline: Timeline) -> SharedDeliveryRecord | None:
+    """How often records that are given out one by one (share groups, POP) were given, how many at once, how they ended;
+    None where every group shares queues, or is broadcasting."""
+    if not timeline.without_owners:
+        return None
+    times, ended = timeline.times_given, timeline.ended_how
+    over_time = _over_time(timeline)
+    return {
+        "groups": sorted(timeline.without_owners),
+        "why_no_owners": NO_OWNERS,
+        "redeliveries": redeliveries(times),
+        "attempts": {
+            "max": max((each.attempt for each in timeline.given), default=0),
+            "records": {str(often): records for often, records in times.items()},
+        },
+        "hidden": {"max": max((records for _, records in over_time), default=0), "over_time": over_time},
+        "ended": {
+            "acknowledged": ended.get("acknowledged", 0),
+            "archived": ended.get("archived", 0),
+            "dead_letters": ended.get("dead letter", 0),
+            "skipped": ended.get("skipped", 0),
+        },
+    }
+
+
+def _over_time(timeline: Timeline) -> list[tuple[float, int]]:
+    """Seconds of the run to the most records that were hidden in the piece of it that ends then."""
+    if timeline.end <= 0:
+        return []
+    most = [0] * MOST_STEPS
+    hidden, reached = 0, 0
+    for at, records in hidden_over_time(timeline.given):
+        place = min(MOST_STEPS - 1, int(at * MOST_STEPS / timeline.end))
+        for passed in range(reached, place + 1):
+            most[passed] = max(most[passed], hidden)
+        most[place] = max(most[place], records)
+        hidden, reached = records, place
+    for passed in range(reached, MOST_STEPS):
+        most[passed] = max(most[passed], hidden)
+    return [(ceil(timeline.end * (at + 1) / MOST_STEPS) / 1000, records) for at, records in enumerate(most)]
+
+
+LEAST_REST_S = 30
+"""A shorter rest is none: RocketMQ's clients send heartbeats and ask for routes every 30 s."""
+
+
+def traffic_of(by_second: Mapping[str, Sequence[Load]] | None, after: Sequence[After]) -> TrafficRecord | None:
+    """Requests and bytes at rest and in the worst second, of all servers together and of each. ``by_second``: server to
+    its load in every second; ``after``: what came of each event, which says when nothing happened."""
+    if by_second is None:
+        return None
+    rest = _rest(after)
+    servers = {
+        name: _at_rest(seconds, rest) for name, seconds in by_second.items() if any(each.bytes for each in seconds)
+    }
+    totals = [
+        Load(sum(each.requests for each in second), sum(each.bytes for each in second))
+        for second in zip(*by_second.values(), strict=True)
+    ]
+    worst = max(totals, key=lambda each: (each.requests, each.bytes), default=Load())
+    return {
+        **_at_rest(totals, rest),
+        "worst_second": {"requests": round(worst.requests), "bytes": round(worst.bytes)},
+        "servers": servers,
+    }
+
+
+def _rest(after: Sequence[After]) -> tuple[int, int] | None:
+    """The longest time, in whole seconds, in which nothing happens and ownership does not change."""
+    quiet = [(int(each["at_s"] + (each["settle_s"] or 0.0)) + 1, int(each["until_s"])) for each in after]
+    since, until = max(quiet, key=lambda each: each[1] - each[0])
+    return (since, until) if until - since >= LEAST_REST_S else None
+
+
+def _at_rest(seconds: Sequence[Load], rest: tuple[int, int] | None) -> ServerTrafficRecord:
+    if rest is None:
+        return {"requests_per_s": None, "bytes_per_s": None}
+    during = seconds[rest[0] : rest[1]]
+    return {
+        "requests_per_s": sum(each.requests for each in during) / len(during),
+        "bytes_per_s": sum(each.bytes for each in during) / len(during),
+    }
 
 
 @no_cycle_search()

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
         protocol_of_member,
         protocol_of_variant,
     )
-    from kafka_coordinator.cluster.persister import Persister
+    from kafka_coordinator.cluster.share_logs import Persister
     from kafka_coordinator.cluster.views import GroupDescription, description_of
     from kafka_coordinator.consumer import commits as consumer_commits
     from kafka_coordinator.consumer.callbacks import ASSIGNED, LOST, REVOKED

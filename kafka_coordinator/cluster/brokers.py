@@ -16,7 +16,7 @@ from typing import Final
 from kafka_coordinator.cluster.broker import Broker
 from kafka_coordinator.cluster.controller import Controller, ControllerSettings
 from kafka_coordinator.cluster.outages import NEVER, Outages, Silence
-from kafka_coordinator.cluster.persister import Persister
+from kafka_coordinator.cluster.share_logs import Persister
 from kafka_coordinator.consumer.commands import NewLoad
 from kafka_coordinator.consumer.settings import NO_LOAD, Load
 from kafka_coordinator.coordinator.node import offsets_topic

@@ -4,14 +4,19 @@ Each record is a batch of its own, as producers send them that write few records
 """
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import NamedTuple, overload
 
 from kafka_coordinator.assignors.inputs import Partition
 from kafka_coordinator.consumer.settings import Load
+from kafka_coordinator.coordinator.share_groups.initializing import persist
+from kafka_coordinator.coordinator.share_groups.messages import DeleteShareStates, InitializeShareStates
 from kafka_coordinator.errors import NONE, NOT_LEADER_OR_FOLLOWER, UNKNOWN_TOPIC_OR_PARTITION
 from kafka_coordinator.share import DeadLetter
 from kafka_coordinator.share.acquiring import Read
-from protocols.engine.nodes import Time
+from kafka_coordinator.share.persister import ShareStates
+from protocols.engine.nodes import Message, Outbox, Time, TimerName
+from protocols.node_state import NodeState
 
 
 class Singles(Sequence[tuple[int, int]]):
@@ -98,3 +103,27 @@ class LoadLogs(NamedTuple):
 
     def bury(self, group: str, partition: Partition, letter: DeadLetter) -> None:
         """The dead letter topic is none of the scenario's: nobody reads it."""
+
+
+@dataclass(slots=True, eq=False)
+class Persister(NodeState):
+    """The cluster's share coordinators as one node, which never fails; leaders use ``states`` without a message.
+    In Kafka `ShareCoordinatorService`."""
+
+    states: ShareStates
+
+    def start(self, now: Time, out: Outbox) -> None:
+        """Nothing happens before it is asked."""
+
+    def receive(self, now: Time, sender: str, message: Message, out: Outbox) -> None:
+        if isinstance(message, InitializeShareStates | DeleteShareStates):
+            out.send(sender, persist(self.states, message))
+
+    def timeout(self, now: Time, timer: TimerName, out: Outbox) -> None:
+        """It sets no timer."""
+
+    def connected(self, now: Time, peer: str, out: Outbox) -> None:
+        """Nothing changes."""
+
+    def closed(self, now: Time, peer: str, out: Outbox) -> None:
+        """Nothing changes."""

@@ -15,8 +15,8 @@ from kio.static.protocol import Entity
 
 from kafka_coordinator.cluster.broker import ClusterState
 from kafka_coordinator.coordinator.refusals import commit_refused
+from kafka_coordinator.coordinator.share_groups.initializing import persist
 from kafka_coordinator.coordinator.share_groups.messages import DeleteShareStates, InitializeShareStates
-from kafka_coordinator.coordinator.share_groups.persisting import persist
 from kafka_coordinator.errors import COORDINATOR_NOT_AVAILABLE, NONE
 from kafka_coordinator.messages import OffsetCommit
 from kafka_coordinator.wire import administration, requests, share_records, transaction_views, transactions

@@ -87,9 +87,8 @@ if TYPE_CHECKING:
         why_several,
     )
     from rocketmq_selfbalance.cluster.outages import NAME_SERVER
+    from rocketmq_selfbalance.cluster.pop_cluster import REQUESTS, SIZES, cluster_of_variant
     from rocketmq_selfbalance.cluster.servers import configuration
-    from rocketmq_selfbalance.cluster.traffic import REQUESTS, SIZES
-    from rocketmq_selfbalance.cluster.variant import cluster_of_variant
     from rocketmq_selfbalance.codes import (
         BROADCASTING,
         CLUSTERING,

@@ -18,21 +18,23 @@ from protocols.scenario.events import Event, Join, Restart
 from protocols.scenario.events.members import started_as
 from protocols.scenario.fields import MemberPart
 from protocols.scenario.jitter import IN_STEP, Beginning
-from protocols.scenario.model import Scenario, SystemPart
+from protocols.scenario.model import Scenario, SystemPart, split_system
 from protocols.scenario.scaling import Backlog
 from protocols.scenario.topology import MemberKey, Topology, listed_members
 from protocols.scenario.world import Own, apply_event, end_process, start_later
-from rocketmq_selfbalance import nameserver
+from rocketmq_selfbalance import frame_sizes, nameserver
 from rocketmq_selfbalance.broker import state as of_broker
 from rocketmq_selfbalance.catalogue import POP
 from rocketmq_selfbalance.client import commands
 from rocketmq_selfbalance.client import settings as of_client
 from rocketmq_selfbalance.client.node import Client
 from rocketmq_selfbalance.client.settings import ClientSettings
+from rocketmq_selfbalance.cluster.cluster import RocketMQCluster
 from rocketmq_selfbalance.cluster.outages import NAME_SERVER
 from rocketmq_selfbalance.cluster.scenario_cluster import LOOK_AGAIN_MS, OWN, ScenarioCluster
 from rocketmq_selfbalance.cluster.servers import VERSION, Servers, configuration
 from rocketmq_selfbalance.pop import Mode
+from rocketmq_selfbalance.popping import frame_sizes as of_pop
 from rocketmq_selfbalance.popping.client import PopConfig, ProxyClient
 from rocketmq_selfbalance.popping.consumer import PushConsumer
 from rocketmq_selfbalance.popping.proxy import PROXY, ProxyNode
@@ -230,3 +232,13 @@ _OWN: Final[Own[PopCluster]] = {
     events.Restart: PopCluster._restart,
 }
 """A member commits nothing by itself."""
+
+
+def cluster_of_variant(scenario: Scenario, system: SystemPart, simulation: Simulation) -> RocketMQCluster | PopCluster:
+    """Raises `protocols.errors.UserError` for a strategy or a setting that RocketMQ does not have."""
+    make = PopCluster if split_system(system.system)[1] == POP else RocketMQCluster
+    return make(scenario, system, simulation)
+
+
+SIZES = {**frame_sizes.SIZES, **of_pop.SIZES}
+REQUESTS = frame_sizes.REQUESTS | of_pop.REQUESTS

@@ -12,17 +12,20 @@ from protocols.engine.connection import LATER, MakeConversation
 from protocols.engine.nodes import Message, Time
 from rocketmq_selfbalance.grpc.headers import block_of
 from rocketmq_selfbalance.grpc.http2 import Came, Http2, Opened
-from rocketmq_selfbalance.proxy.calls import (
+from rocketmq_selfbalance.proxy.protobuf import MalformedError, decode, encode
+from rocketmq_selfbalance.proxy.requests import (
+    METHODS,
+    SERVICE,
     Answered,
     Call,
     Cancelled,
+    Method,
     StreamClosed,
     StreamRefused,
     Telemetry,
+    TelemetryCommand,
     Told,
 )
-from rocketmq_selfbalance.proxy.protobuf import MalformedError, decode, encode
-from rocketmq_selfbalance.proxy.requests import METHODS, SERVICE, Method, TelemetryCommand
 
 MOST_BYTES: Final = 32 * 1024 * 1024
 """Of one message."""

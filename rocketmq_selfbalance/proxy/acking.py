@@ -8,7 +8,6 @@ from protocols.engine.nodes import Message, Outbox, Time
 from rocketmq_selfbalance.codes import SUCCESS
 from rocketmq_selfbalance.messages.popping import Ack, Changed, ChangeInvisible, Handle, ToDeadLetters
 from rocketmq_selfbalance.proxy import checks, renewing
-from rocketmq_selfbalance.proxy.calls import Call
 from rocketmq_selfbalance.proxy.checks import RefusedError
 from rocketmq_selfbalance.proxy.definitions import OK, Code, Status
 from rocketmq_selfbalance.proxy.receiving import gone
@@ -16,6 +15,7 @@ from rocketmq_selfbalance.proxy.requests import (
     AckMessageRequest,
     AckMessageResponse,
     AckMessageResultEntry,
+    Call,
     ChangeInvisibleDurationRequest,
     ChangeInvisibleDurationResponse,
     ForwardRequest,

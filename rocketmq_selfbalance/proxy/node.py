@@ -13,7 +13,6 @@ from typing import TypeAlias
 
 from protocols.engine.nodes import Message, Outbox, Time, TimerName
 from rocketmq_selfbalance.proxy import acking, checks, receiving, renewing, sending, telling, transactions
-from rocketmq_selfbalance.proxy.calls import Call, Cancelled, Response, StreamClosed, Telemetry
 from rocketmq_selfbalance.proxy.checks import RefusedError
 from rocketmq_selfbalance.proxy.definitions import (
     OK,
@@ -29,11 +28,16 @@ from rocketmq_selfbalance.proxy.definitions import (
 )
 from rocketmq_selfbalance.proxy.requests import (
     METHODS,
+    Call,
+    Cancelled,
     QueryAssignmentRequest,
     QueryAssignmentResponse,
     QueryRouteRequest,
     QueryRouteResponse,
     ReceiveMessageResponse,
+    Response,
+    StreamClosed,
+    Telemetry,
 )
 from rocketmq_selfbalance.proxy.routes import View, readable, told_queues
 from rocketmq_selfbalance.proxy.state import Proxy

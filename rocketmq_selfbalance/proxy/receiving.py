@@ -10,7 +10,6 @@ from protocols.engine.nodes import Outbox, Time
 from rocketmq_selfbalance import codes
 from rocketmq_selfbalance.messages.popping import Ack, Handle, Pop, Popped, PoppedRecord, ToDeadLetters
 from rocketmq_selfbalance.proxy import checks, renewing
-from rocketmq_selfbalance.proxy.calls import Call
 from rocketmq_selfbalance.proxy.checks import RefusedError
 from rocketmq_selfbalance.proxy.definitions import (
     OK,
@@ -26,7 +25,7 @@ from rocketmq_selfbalance.proxy.definitions import (
     SystemProperties,
     timestamp,
 )
-from rocketmq_selfbalance.proxy.requests import ReceiveMessageRequest, ReceiveMessageResponse
+from rocketmq_selfbalance.proxy.requests import Call, ReceiveMessageRequest, ReceiveMessageResponse
 from rocketmq_selfbalance.proxy.routes import readable
 from rocketmq_selfbalance.proxy.state import Client, Kept, Proxy
 from rocketmq_selfbalance.wire.pulling import tags_of

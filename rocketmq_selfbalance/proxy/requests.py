@@ -1,8 +1,9 @@
 """The requests of RocketMQ's gRPC service and their answers; fields as in `rocketmq_selfbalance.proxy.definitions`."""
 
 from collections.abc import Mapping
-from typing import NamedTuple
+from typing import NamedTuple, TypeAlias
 
+from protocols.engine.nodes import Time
 from rocketmq_selfbalance.proxy.definitions import (
     Assignment,
     ClientType,
@@ -225,3 +226,58 @@ METHODS: Mapping[str, Method] = {
 }
 """All methods but Telemetry, whose stream goes both ways. PullMessage, UpdateOffset, GetOffset and QueryOffset are in
 the protocol, and the real proxy does not implement them either (spec grpc 1)."""
+
+
+Response: TypeAlias = tuple[object, ...]
+"""A record of `rocketmq_selfbalance.proxy.requests`."""
+
+
+class Call(NamedTuple):
+    """A client calls a method. ``deadline``: milliseconds that it waits."""
+
+    correlation: int
+    client_id: str
+    method: str
+    request: Response
+    deadline: Time
+
+
+class Answered(NamedTuple):
+    """The answer in its parts, one but for methods that stream."""
+
+    correlation: int
+    responses: tuple[Response, ...]
+
+
+class Cancelled(NamedTuple):
+    """Nobody waits for the answer any more."""
+
+    correlation: int
+
+
+class Telemetry(NamedTuple):
+    """A client says something on its stream."""
+
+    correlation: int
+    client_id: str
+    command: TelemetryCommand
+
+
+class Told(NamedTuple):
+    """The proxy says something on a client's stream."""
+
+    correlation: int
+    command: TelemetryCommand
+
+
+class StreamRefused(NamedTuple):
+    """The proxy ends a client's stream with INVALID_ARGUMENT."""
+
+    correlation: int
+    why: str
+
+
+class StreamClosed(NamedTuple):
+    """A client's stream has ended."""
+
+    correlation: int

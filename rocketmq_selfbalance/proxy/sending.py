@@ -8,7 +8,6 @@ from protocols.engine.nodes import Message as BrokerMessage
 from protocols.engine.nodes import Outbox, Time
 from rocketmq_selfbalance import codes
 from rocketmq_selfbalance.proxy import checks
-from rocketmq_selfbalance.proxy.calls import Call
 from rocketmq_selfbalance.proxy.checks import RefusedError
 from rocketmq_selfbalance.proxy.definitions import (
     OK,
@@ -21,6 +20,7 @@ from rocketmq_selfbalance.proxy.definitions import (
 )
 from rocketmq_selfbalance.proxy.receiving import gone, no_route
 from rocketmq_selfbalance.proxy.requests import (
+    Call,
     RecallMessageRequest,
     SendMessageRequest,
     SendMessageResponse,

@@ -7,8 +7,8 @@ from typing import NamedTuple, TypeAlias
 
 from protocols.engine.nodes import Message, Outbox, Time
 from rocketmq_selfbalance.messages.popping import Handle
-from rocketmq_selfbalance.proxy.calls import Answered, Call, Response
 from rocketmq_selfbalance.proxy.definitions import Settings
+from rocketmq_selfbalance.proxy.requests import Answered, Call, Response
 from rocketmq_selfbalance.proxy.routes import Directory, Routes
 from rocketmq_selfbalance.proxy.settings import ProxySettings
 

@@ -7,7 +7,6 @@ from protocols.engine.nodes import Outbox, Time
 from rocketmq_selfbalance.messages.membership import SubscriptionGroup
 from rocketmq_selfbalance.pop.renewing import RETRY_DELAYS_S
 from rocketmq_selfbalance.proxy import checks, renewing
-from rocketmq_selfbalance.proxy.calls import Call, StreamRefused, Telemetry, Told
 from rocketmq_selfbalance.proxy.checks import RefusedError
 from rocketmq_selfbalance.proxy.definitions import (
     OK,
@@ -21,7 +20,15 @@ from rocketmq_selfbalance.proxy.definitions import (
     Status,
     duration,
 )
-from rocketmq_selfbalance.proxy.requests import NotifyClientTerminationRequest, StatusResponse, TelemetryCommand
+from rocketmq_selfbalance.proxy.requests import (
+    Call,
+    NotifyClientTerminationRequest,
+    StatusResponse,
+    StreamRefused,
+    Telemetry,
+    TelemetryCommand,
+    Told,
+)
 from rocketmq_selfbalance.proxy.settings import ProxySettings
 from rocketmq_selfbalance.proxy.state import Client, Proxy, Stream
 

@@ -8,15 +8,16 @@ from protocols.engine.nodes import Message, Outbox, Time
 from rocketmq_selfbalance import codes
 from rocketmq_selfbalance.messages.membership import HeartBeat
 from rocketmq_selfbalance.proxy import checks
-from rocketmq_selfbalance.proxy.calls import Call, Told
 from rocketmq_selfbalance.proxy.checks import RefusedError
 from rocketmq_selfbalance.proxy.definitions import OK, Code, MessageType, Resolution, Status
 from rocketmq_selfbalance.proxy.receiving import gone, message_of
 from rocketmq_selfbalance.proxy.requests import (
+    Call,
     EndTransactionRequest,
     RecoverOrphanedTransactionCommand,
     StatusResponse,
     TelemetryCommand,
+    Told,
 )
 from rocketmq_selfbalance.proxy.state import HalfMessage, Proxy
 from rocketmq_selfbalance.wire.messages import CheckHalf, ClientHeartbeat, EndHalf, Reply

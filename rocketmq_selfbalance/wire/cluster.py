@@ -33,9 +33,9 @@ from rocketmq_selfbalance.proxy import NAME, Proxy, ProxyNode, ProxySettings
 from rocketmq_selfbalance.wire import requests, sending, stored_messages
 from rocketmq_selfbalance.wire.broker import ServedBroker
 from rocketmq_selfbalance.wire.conversation import maker
-from rocketmq_selfbalance.wire.directory import ClusterDirectory
 from rocketmq_selfbalance.wire.name_server import ServedNameServer
 from rocketmq_selfbalance.wire.ownership import Ownership
+from rocketmq_selfbalance.wire.rehearsal import ClusterDirectory
 from rocketmq_selfbalance.wire.served import RecordStore, Served, WireSettings
 
 NAME_SERVER: Final = "namesrv"

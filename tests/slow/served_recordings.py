@@ -11,6 +11,7 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any, Final
 
+from compare.conformance.cases import kafka_version
 from compare.conformance.kafka_recordings.happened import (
     Called,
     Delivery,
@@ -21,7 +22,6 @@ from compare.conformance.kafka_recordings.happened import (
 from compare.conformance.kafka_recordings.playing import Heard
 from compare.conformance.kafka_recordings.scenario import Plan
 from compare.conformance.recordings import Change
-from compare.conformance.releases import kafka_version
 from compare.testing.brokers import KafkaBroker
 from protocols.java import Queue, sort_queues
 from protocols.scenario.events import Crash, Join, Leave, Queues, StopPolling, Subscribe

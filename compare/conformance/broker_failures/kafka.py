@@ -19,9 +19,8 @@ from compare.conformance.broker_failures.comparing import (
     happened_in,
     result_of,
 )
-from compare.conformance.cases import Line, validated
+from compare.conformance.cases import Line, kafka_version, validated
 from compare.conformance.recordings import MOST_MS, Part, System
-from compare.conformance.releases import kafka_version
 from compare.running.systems import scenario
 from kafka_coordinator.cluster import FENCES, MOVES, offsets_partition
 from protocols import Queue

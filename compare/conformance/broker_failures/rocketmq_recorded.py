@@ -9,10 +9,9 @@ from typing import Final
 
 from pydantic import Field
 
-from compare.conformance.cases import Line, MalformedCase
+from compare.conformance.cases import Line, MalformedCase, rocketmq_version
 from compare.conformance.recordings import Part, ownership
 from compare.conformance.recordings import changed as changes_of
-from compare.conformance.releases import rocketmq_version
 from protocols.java import Queue
 from protocols.scenario.events import BrokerEvent, Event
 from protocols.scenario.fields import GroupPart, MemberPart, TopicPart

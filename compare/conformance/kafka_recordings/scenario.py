@@ -15,11 +15,10 @@ when it has waited for records: how long differs from run to run.
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
-from compare.conformance.cases import MalformedCase
+from compare.conformance.cases import MalformedCase, kafka_version
 from compare.conformance.kafka_recordings.coordinator_log import Joined, joins
 from compare.conformance.kafka_recordings.reading import JAVA, Client, Event, Recording, clients
 from compare.conformance.recordings import MOST_MS, NOISE_MS, RUNS
-from compare.conformance.releases import kafka_version
 from kafka_coordinator.cluster import BrokerSettings, ConsumerSettings
 from protocols.engine.randomness import number_below
 from protocols.java import Queue

@@ -10,9 +10,8 @@ from typing import Annotated
 
 from pydantic import BeforeValidator, Field
 
-from compare.conformance.cases import Line, MalformedCase, validated
+from compare.conformance.cases import Line, MalformedCase, rocketmq_version, validated
 from compare.conformance.recordings import MOST_MS, Count, Part
-from compare.conformance.releases import rocketmq_version
 from protocols.java import Queue
 from rocketmq_selfbalance.cluster import RETRY_PREFIX, ClientSettings, with_settings
 

@@ -14,9 +14,8 @@ from typing import Annotated, Final, NamedTuple, Protocol, TypeAlias
 
 from pydantic import BeforeValidator
 
-from compare.conformance.cases import Difference, Line, MalformedCase
+from compare.conformance.cases import Difference, Line, MalformedCase, rocketmq_version
 from compare.conformance.fields import arguments, differing, get, names_of, only
-from compare.conformance.releases import rocketmq_version
 from compare.json_types import Json
 from rocketmq_selfbalance.cluster import Failure
 

@@ -18,9 +18,15 @@ from kafka_coordinator.coordinator.share_groups.group import (
     union,
     without,
 )
-from kafka_coordinator.coordinator.share_groups.messages import PERSISTER, InitializeShareStates
+from kafka_coordinator.coordinator.share_groups.messages import (
+    PERSISTER,
+    DeleteShareStates,
+    InitializeShareStates,
+    ShareStatesAnswer,
+)
 from kafka_coordinator.coordinator.share_groups.storing import keep
 from kafka_coordinator.errors import NONE
+from kafka_coordinator.share.persister import ShareStates
 from protocols.engine.nodes import Outbox, Time
 
 RESET: int = -1
@@ -107,3 +113,16 @@ def forget_topics(core: Core, gone: Collection[str], now: Time) -> None:
             )
             left = (each.difference(gone) for each in (kept.deleting, kept.nameless))
             keep(core, group, Initialized(initializing, initialized, *left), now)
+
+
+def persist(states: ShareStates, call: InitializeShareStates | DeleteShareStates) -> ShareStatesAnswer:
+    """Do what the coordinator has sent to `PERSISTER`: it counts at once, and nothing fails. The answer is a command
+    for the coordinator, when it is done with what it was handling. In Kafka `DefaultStatePersister`.
+    """
+    if isinstance(call, InitializeShareStates):
+        for partition, start_offset in call.partitions:
+            states.initialize(call.group, partition, call.state_epoch, start_offset)
+    else:
+        for partition in call.partitions:
+            states.delete(call.group, partition)
+    return ShareStatesAnswer(call.correlation, NONE)

@@ -2,7 +2,7 @@
 
 import pytest
 
-from compare.showing.pictures.axes import axis, short
+from compare.showing.pictures.charts import axis, short
 
 
 @pytest.mark.parametrize(

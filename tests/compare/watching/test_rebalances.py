@@ -7,8 +7,7 @@ from dataclasses import replace
 import pytest
 
 from compare.reading.observed import ObservedGroup, ObservedMember
-from compare.watching.changes import ChangeLog, StateReader
-from compare.watching.rebalances import CALM_S, Rebalances
+from compare.watching.changes import CALM_S, ChangeLog, Rebalances, StateReader
 from protocols import Queue
 from tests.compare.observed_groups import observed, partitions
 from tests.rows import rows

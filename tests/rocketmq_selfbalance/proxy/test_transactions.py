@@ -4,7 +4,6 @@ cluster of 5.5.0 with released Java producers)."""
 from itertools import count
 
 from rocketmq_selfbalance.proxy import Call, ProxySettings, Settings, StreamClosed, Telemetry, TelemetryCommand
-from rocketmq_selfbalance.proxy.calls import Answered, Told
 from rocketmq_selfbalance.proxy.definitions import (
     Code,
     Duration,
@@ -20,10 +19,12 @@ from rocketmq_selfbalance.proxy.definitions import (
     Timestamp,
 )
 from rocketmq_selfbalance.proxy.requests import (
+    Answered,
     EndTransactionRequest,
     ReceiveMessageRequest,
     RecoverOrphanedTransactionCommand,
     SendMessageRequest,
+    Told,
 )
 from rocketmq_selfbalance.wire.rehearsal import Rehearsal, Said, subscription_group
 
