@@ -93,11 +93,11 @@ def entry_order(keys: Sequence[T], hash_code: Callable[[T], int], start: int = 1
     return sorted(keys, key=bins.__getitem__)
 
 
-def number_entry_order(numbers: Sequence[int], start: int = 16) -> list[int]:
+def number_entry_order(numbers: Sequence[int]) -> list[int]:
     """`entry_order` of integers that are not negative: their hash code is themselves."""
     if len(numbers) < 2:
         return list(numbers)
-    mask = grown_size(len(numbers), start) - 1
+    mask = grown_size(len(numbers), 16) - 1
     if max(numbers) <= mask:
         return sorted(numbers)
     return sorted(numbers, key=lambda number: spread(number) & mask)

@@ -41,7 +41,7 @@ from compare.logs.client_events import (
     UnknownMember,
     Unreleased,
 )
-from compare.logs.events import Event, OfGroup, Stream
+from compare.logs.events import Event, Stream
 
 _UUID = re.compile(r"-[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$")
 
@@ -315,13 +315,3 @@ def _gives_up_none(event: OfClient) -> bool:
 def has_partitions(text: str) -> bool:
     """Whether a list of partitions is not empty; librdkafka prints none."""
     return text.removeprefix("frozenset").strip(" {}()[]") not in {"set", ""} or text == ""
-
-
-def groups_of(streams: Sequence[Stream]) -> dict[str, list[OfGroup]]:
-    """The lines of each Kafka or RocketMQ group, by its name."""
-    found: dict[str, list[OfGroup]] = defaultdict(list)
-    for stream in streams:
-        for event in stream.events:
-            if isinstance(event, OfGroup) and event.group:
-                found[event.group].append(event)
-    return found

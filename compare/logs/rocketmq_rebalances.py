@@ -46,8 +46,6 @@ _MEMBERSHIP = (Connected, Unregistered, ChannelClosed, ChannelExpired)
 _Queue = tuple[str, str, int]
 """Topic, broker, number."""
 
-_Lines = Sequence[Event]
-
 
 def rocketmq_log(name: str, events: Sequence[OfGroup], shared: Sequence[Event], streams: Sequence[Stream]) -> GroupLog:
     """The group with its rebalances in order of time; ``shared``: events of no group (brokers, routes, channels)."""

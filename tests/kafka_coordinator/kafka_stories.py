@@ -12,8 +12,6 @@ from protocols.scenario.events import Event
 from protocols.scenario.fields import GroupPart, MemberPart, TopicPart
 from protocols.scenario.model import Scenario, SystemPart
 
-THREE = ("c1", "c2", "c3")
-
 
 class Observed(Unobserved):
     """Everything that was told: time, node and fact; messages where it is tracing."""

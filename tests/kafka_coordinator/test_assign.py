@@ -239,9 +239,6 @@ def test_the_package_is_quick_to_import() -> None:
     assert subprocess.run([sys.executable, "-c", heavy], capture_output=True, text=True).stdout.strip() == "set()"
 
 
-MEMBERS = {"c1": {"subscribe": ("t",)}, "c2": {"subscribe": ("t", "u")}, "c3": {"subscribe": ("u",)}}
-
-
 BEYOND, BELOW = "\U0001f600", "\ufb00"
 """In the order of UTF-16 units, which is not that of code points."""
 

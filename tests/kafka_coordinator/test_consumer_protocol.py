@@ -15,15 +15,10 @@ from protocols.scenario.events import (
     Network,
     StopPolling,
 )
-from tests.kafka_coordinator.kafka_stories import Observed, Story, at
+from tests.kafka_coordinator.kafka_stories import Story, at
 from tests.rows import rows
 
 SECONDS = 1000.0
-
-
-def held(seen: Observed, member: str) -> list[tuple[int, tuple[int, ...]]]:
-    """When (in whole seconds) the member began to believe what."""
-    return [(round(now / SECONDS), queues) for now, queues in seen.beliefs(member)]
 
 
 def test_who_hangs_longer_than_its_session_loses_all_and_joins_anew() -> None:

@@ -2,7 +2,6 @@
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import Any, NamedTuple
 
 import networkx
@@ -124,8 +123,6 @@ def test_a_type_of_which_nobody_knows_how_it_is_copied_raises(kind: Any) -> None
     with pytest.raises(TypeError, match=r"Unknown\.field: nobody knows how .* is copied"):
         type("Unknown", (NodeState,), {"__slots__": ("field",), "__annotations__": {"field": kind}})
 
-
-ROOT = Path(__file__).parents[2]
 
 DOOR = StateMachine(
     "door",

@@ -6,7 +6,6 @@ from protocols.errors import UserError
 from protocols.facts import Committed
 from protocols.scenario.events import (
     Crash,
-    Hang,
     Join,
     Leave,
     Network,
@@ -23,10 +22,6 @@ TWO = {f"c{number}": {"subscribe": ("T",)} for number in (1, 2)}
 
 def s(seconds: float) -> float:
     return seconds * 1000.0
-
-
-def hang(at_s: float, member: str, lasts_s: float) -> Hang:
-    return Hang.model_validate({"at": s(at_s), "hang": member, "for": s(lasts_s)})
 
 
 def cut_off(at_s: float, member: str, lasts_s: float) -> Network:

@@ -1,7 +1,5 @@
 """Each strategy answers one client about one topic as RocketMQ 5.3.3 does (spec 4.4 to 4.10); what always holds."""
 
-from collections.abc import Sequence
-
 import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
@@ -28,10 +26,6 @@ PREFIX = MachineRoomResolver(
 
 def queues(count: int, broker: str = "b", topic: str = "T") -> list[Queue]:
     return [Queue(topic, broker, number) for number in range(count)]
-
-
-def shares(strategy: PositionStrategy, mq_all: Sequence[Queue], *cids: str) -> list[list[int]]:
-    return [list(strategy.positions(cid, mq_all, cids)) for cid in dict.fromkeys(cids)]
 
 
 def test_a_negative_number_of_virtual_nodes_is_refused() -> None:

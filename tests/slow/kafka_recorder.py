@@ -42,7 +42,6 @@ _RATE: Final = 10
 _TICK_S: Final = 0.1
 _WARM_S: Final = 6.0
 _DESCRIBE_CLASSIC, _DESCRIBE_CONSUMER, _ALTER, _GROUP_RESOURCE = 15, 69, 44, 32
-_UNKNOWN_GROUP: Final = 69
 _LOGS: Final = (
     "-Dorg.slf4j.simpleLogger.log.org.apache.kafka.coordinator.group=info",
     "-Dorg.slf4j.simpleLogger.showDateTime=true",

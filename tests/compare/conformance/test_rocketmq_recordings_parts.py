@@ -3,7 +3,6 @@
 import json
 
 import pytest
-from hypothesis import strategies as st
 
 from compare.conformance.recordings import changed, ownership
 from compare.conformance.recordings import play as play_recording
@@ -38,9 +37,6 @@ def test_ownership_is_told_by_changes() -> None:
     assert [each[:3] for each in told.unowned] == [(Q, 6, 9)]
     assert [tuple(each) for each in told.moves] == [(3, R, "a", "b"), (9, Q, "a", "b")]
     assert told.final == {"a": frozenset(), "b": {Q, R}}
-
-
-spans = st.lists(st.tuples(st.integers(0, 20), st.integers(0, 20)).map(lambda each: (min(each), max(each))), max_size=8)
 
 
 def test_runs_begin_after_a_warm_up_and_differ_within_what_the_recording_leaves_open() -> None:

@@ -27,7 +27,7 @@ def progress_view(
     return [*lines, *totals, *(["Consume Inflight Total: 0"] if inflight else [])]
 
 
-def connection_view(ids: Sequence[str], topics: Sequence[str], model: str = "CLUSTERING") -> list[str]:
+def connection_view(ids: Sequence[str], topics: Sequence[str]) -> list[str]:
     """``consumerConnection`` as 4.9 and later print it."""
     return [
         f"{'#ClientId':<36} {'#ClientAddr':<22} {'#Language':<10} #Version",
@@ -38,7 +38,7 @@ def connection_view(ids: Sequence[str], topics: Sequence[str], model: str = "CLU
         *(f"{topic:<20} TagA || TagB" for topic in topics),
         "",
         "ConsumeType: CONSUME_PASSIVELY",
-        f"MessageModel: {model}",
+        "MessageModel: CLUSTERING",
         "ConsumeFromWhere: CONSUME_FROM_FIRST_OFFSET",
     ]
 

@@ -81,7 +81,6 @@ def test_what_is_written_to_nothing_is_refused_in_one_line(tmp_path: Path) -> No
     )
 
 
-FEWER: list[dict[str, Any]] = [{"at": "60s", "queues": {"orders": 2}}, {"at": "110s", "queues": {"orders": 4}}]
 BROKER_DOWN: list[dict[str, Any]] = [
     {"at": "60s", "broker": "broker-b", "does": "kill"},
     {"at": "70s", "produce": {"orders": 400}},

@@ -10,8 +10,6 @@ from protocols.scenario.model import Scenario
 from protocols.scenario.reading import scenario
 from tests.compare.compared import ran
 
-BOTH = {"session.timeout.ms": 6000, "heartbeat.interval.ms": 2000, "pullInterval": 5000, "virtual_nodes": 3}
-
 
 def of(settings: dict[str, Any], systems: list[str], **more: Any) -> Scenario:
     members = {"c1": {"subscribe": ["T"], "settings": settings}, "c2": ["T"]}

@@ -67,17 +67,12 @@ ROWS = [
 ]
 
 
-Table = tuple[list[tuple[str, str]], list[list[str]]]
-
-
-def in_a_terminal(
-    width: int, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], table: Table = (COLUMNS, ROWS)
-) -> list[str]:
+def in_a_terminal(width: int, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> list[str]:
     """The lines of a table as a terminal of this width has them, without what makes them bold."""
     monkeypatch.setenv("COLUMNS", str(width))
     monkeypatch.setenv("TERM", "xterm")
     monkeypatch.setattr(sys.stdout, "isatty", lambda: True)
-    print_table(*table, "table")
+    print_table(COLUMNS, ROWS, "table")
     return re.sub("\x1b[^m]*m", "", capsys.readouterr().out).splitlines()
 
 

@@ -34,14 +34,6 @@ def _public(kind: type) -> set[str]:
     return {name for name in dir(kind) if not name.startswith("_")}
 
 
-def _read(consumer: Any, seconds: float = 1.0) -> list[tuple[int, int]]:
-    """Poll until nothing comes for so long: partitions and offsets."""
-    found = []
-    while (message := consumer.poll(seconds)) is not None:
-        found.append((message.partition(), message.offset()))
-    return found
-
-
 def _filled(**plan: Any) -> Group:
     """Two partitions with ten records each, and nothing more to come."""
     group = kafka_group(topics={"orders": 2}, produce=0, **plan)

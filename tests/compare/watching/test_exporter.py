@@ -55,12 +55,12 @@ def of_group(samples: Samples, name: str) -> dict[str, float]:
     return found
 
 
-def fed(exporter: Exporter, answers: Mapping[int, Answer], ends: int, cluster: str = "a") -> None:
+def fed(exporter: Exporter, answers: Mapping[int, Answer], ends: int) -> None:
     def answer(name: str, at: float) -> Answer:
         return answers[max(time for time in answers if time <= at - START)]
 
     world = VirtualWorld(answer, START + ends)
-    run(Watch([Source(cluster, (cluster,))], 30.0, START), world, [exporter])
+    run(Watch([Source("a", ("a",))], 30.0, START), world, [exporter])
 
 
 def test_every_figure_of_a_group_is_there() -> None:

@@ -18,7 +18,6 @@ from tests.exploration.defects.record import Defect, Search
 from tests.exploration.defects.scenarios import scope
 
 _GROUP = ("orders", "orders")
-TWO = scope(_GROUP, system="rocketmq:AVG", settings="")
 CRASHED = scope(_GROUP, "crash: c1", system="rocketmq:AVG", settings="")
 CRASHED_ORDERLY = scope(_GROUP, "crash: c1", system="rocketmq:AVG", settings="orderly: true")
 DISCONNECTED_ORDERLY = scope(_GROUP, "disconnect: c1", system="rocketmq:AVG", settings="orderly: true")

@@ -2,15 +2,11 @@
 
 from kafka_coordinator.consumer import CommitNow
 from kafka_coordinator.consumer.states import STABLE
-from protocols.facts import Delivered, Noted
+from protocols.facts import Noted
 from tests.kafka_coordinator.consumer.scripted import Scripted
 from tests.rows import rows
 
 T0, T1 = ("t", 0), ("t", 1)
-
-
-def delivered(c: Scripted) -> list[tuple[int, int, float]]:
-    return [(fact.first, fact.end, fact.since) for fact in c.told if isinstance(fact, Delivered)]
 
 
 def notes(c: Scripted) -> list[str]:

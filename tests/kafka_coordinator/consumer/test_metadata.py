@@ -9,17 +9,6 @@ T0 = ("t", 0)
 EAGER = {"partition.assignment.strategy": "range", "metadata.max.age.ms": 10_000, "enable.auto.commit": False}
 
 
-def leading(**config: object) -> Scripted:
-    c = Scripted(settings=EAGER, **config)
-    c.metadata()
-    c.coordinator()
-    c.joined(1, leader="c1-0", members=[member("c1-0"), member("c2-0")])
-    c.synced(T0)
-    c.offsets(0)
-    c.callbacks()
-    return c
-
-
 def test_a_subscription_that_changes_while_it_joins_is_joined_afterwards() -> None:
     c = Scripted(settings=EAGER)
     c.metadata()

@@ -10,9 +10,6 @@ from protocols.facts import Committed
 from protocols.java import Queue
 from tests.kafka_coordinator.coordinator.coordinator_desk import Desk
 
-MINUTE = 60_000
-SHORT = {"offsets.retention.minutes": 2, "offsets.retention.check.interval.ms": MINUTE}
-
 
 def test_long_metadata_refuse_their_own_partition_only() -> None:
     desk = Desk({"offset.metadata.max.bytes": 3})

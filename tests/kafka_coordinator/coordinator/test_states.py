@@ -8,14 +8,6 @@ import pytest
 from kafka_coordinator.coordinator import states
 from kafka_coordinator.coordinator.states import GROUP
 from protocols.state_machine import ALWAYS, IllegalTransition
-from tests.kafka_coordinator.coordinator.coordinator_desk import Desk
-
-
-class Watched(Desk):
-    """A desk that is only the outbox of a group."""
-
-    def facts(self) -> list[tuple[object, ...]]:
-        return [told.fact for told in self.world.take_facts()]
 
 
 def test_a_step_that_the_table_lacks_raises() -> None:

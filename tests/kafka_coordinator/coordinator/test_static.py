@@ -11,10 +11,10 @@ def leader_of(desk: Desk) -> str:
     return desk.group.leader
 
 
-def static_group(members: int = 2, protocols: tuple[str, ...] = ("range",)) -> Desk:
+def static_group() -> Desk:
     desk = Desk()
-    for number in range(members):
-        desk.join(name=f"c{number}", instance=f"i{number}", protocols=protocols)
+    for number in range(2):
+        desk.join(name=f"c{number}", instance=f"i{number}")
     desk.advance(6000)
     return desk
 

@@ -1,11 +1,10 @@
 """Causes of rebalances that linger: the second round of a join, and a hang."""
 
 from protocols.facts import RebalanceBegan, RebalanceEnded
-from protocols.scenario.events import Crash, Hang, Join
+from protocols.scenario.events import Hang, Join
 from tests.protocols.timeline.timeline_made import recorded
 
 JOIN = Join(at=1000.0, join="c2")
-CRASH = Crash(at=5000.0, crash="c1")
 
 
 def test_the_second_round_of_a_join_is_its_aftermath_though_a_heartbeat_brings_it() -> None:

@@ -11,8 +11,8 @@ TAIL = -2000
 """Offsets below stand for so many records before the end."""
 
 
-def _nothing_of(world: World, consumer: Any, polls: int = 15) -> Any:
-    return seen(world.until(consumer, lambda message: message is not None, polls=polls))
+def _nothing_of(world: World, consumer: Any) -> Any:
+    return seen(world.until(consumer, lambda message: message is not None, polls=15))
 
 
 @probe()

@@ -135,12 +135,11 @@ class ConsumerDesk(Requests):
         member_id: str = "",
         owned: tuple[Partition, ...] = (),
         *,
-        topics: tuple[str, ...] = ("t",),
         instance: str | None = None,
         protocols: tuple[str, ...] = ("range",),
         kind: str = "consumer",
     ) -> Any:
-        metadata = ConsumerMetadata(topics, owned)
+        metadata = ConsumerMetadata(("t",), owned)
         listed = tuple((name, metadata) for name in protocols)
         return self.send(JoinGroup(self.number(), G, member_id, instance, "c", 45_000, 20_000, kind, listed))
 

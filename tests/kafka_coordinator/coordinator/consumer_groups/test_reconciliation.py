@@ -13,9 +13,6 @@ def of(*numbers: int) -> frozenset[Partition]:
     return frozenset(("t", number) for number in numbers)
 
 
-STABLE = Standing(3, 2, M_STABLE, of(0, 1))
-
-
 NUMBERS = st.frozensets(st.integers(0, 5)).map(lambda numbers: of(*numbers))
 
 
