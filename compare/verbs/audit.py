@@ -34,6 +34,7 @@ from compare.verbs.options import (
     limit_of,
     parts_of,
     read_baseline,
+    report_option,
     save_report,
 )
 from protocols import UserError
@@ -126,12 +127,7 @@ MOST_LINES = 40
     show_default=True,
     help="Engine that computes the figures; all engines give the same results.",
 )
-@click.option(
-    "--report",
-    type=click.Path(path_type=Path, dir_okay=False),
-    metavar="OUT.html",
-    help="Write a report as one HTML file that needs no network.",
-)
+@report_option()
 @click.option("--what-if", "ask", is_flag=True, help="Show each group under every other strategy.")
 @click.option(
     "--members",

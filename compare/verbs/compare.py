@@ -37,6 +37,7 @@ from compare.verbs.options import (
     check_folder,
     check_report,
     read_baseline,
+    report_option,
     save_report,
     takes_versions,
     width_of,
@@ -130,12 +131,7 @@ class _NamesStrategies(click.Command):
     show_default=True,
     help="What sequence diagrams are written as.",
 )
-@click.option(
-    "--report",
-    type=click.Path(path_type=Path, dir_okay=False),
-    metavar="OUT.html",
-    help="Write a report as one HTML file: timelines, figures and a player of the messages.",
-)
+@report_option("Write a report as one HTML file: timelines, figures and a player of the messages.")
 @click.option(
     "--baseline",
     type=click.Path(path_type=Path),

@@ -34,7 +34,7 @@ from compare.running.runs import MeasuredRun
 from compare.running.systems import read, system_of, version_notes, with_versions
 from compare.running.variants import Variant, variants_of
 from compare.showing.console import left, print_json, print_line, print_table
-from compare.verbs.options import FORMATS, HELP_OPTIONS, check_report, save_report, takes_versions
+from compare.verbs.options import FORMATS, HELP_OPTIONS, check_report, report_option, save_report, takes_versions
 from protocols.engine.exploration import Bounds
 from protocols.errors import UserError
 from protocols.scenario.fields import duration_text
@@ -90,12 +90,7 @@ FIRINGS = click.IntRange(0, MOST_FIRINGS)
     help="Simulated runs that say how likely a violation is; as many as 30 s allow, 0: none.",
 )
 @click.option("--sequence", "with_sequence", is_flag=True, help="Print each story as a Mermaid diagram, too.")
-@click.option(
-    "--report",
-    type=click.Path(path_type=Path, dir_okay=False),
-    metavar="OUT.html",
-    help="Write the stories as one HTML file with a player of the messages.",
-)
+@report_option("Write the stories as one HTML file with a player of the messages.")
 @click.option("--replay", metavar="TOKEN", help="Tell the story of a token again.")
 @takes_versions
 def explore(

@@ -8,7 +8,15 @@ import click
 from compare.figures.metrics import COUNTS, LOADS
 from compare.formatting import visible
 from compare.showing.console import print_json
-from compare.verbs.options import FORMATS, HELP_OPTIONS, SIGNS, NumberCondition, check_report, save_report
+from compare.verbs.options import (
+    FORMATS,
+    HELP_OPTIONS,
+    SIGNS,
+    NumberCondition,
+    check_report,
+    report_option,
+    save_report,
+)
 from protocols import UserError
 
 UNFAIR = "distance > 0"
@@ -40,12 +48,7 @@ _NUMBERS = (*COUNTS, *LOADS, "lag", "score", "distance", "optimum_max", "moves",
 )
 @click.option("--top", type=click.IntRange(1), default=10, show_default=True, metavar="N", help="Groups in the table.")
 @click.option("--format", type=click.Choice(FORMATS), default="table", show_default=True)
-@click.option(
-    "--report",
-    type=click.Path(path_type=Path, dir_okay=False),
-    metavar="OUT.html",
-    help="Write a report as one HTML file that needs no network.",
-)
+@report_option()
 def history(
     folder: str,
     since: str | None,

@@ -18,7 +18,7 @@ from compare.logs.unnamed import UNNAMED
 from compare.running.systems import scenario
 from compare.showing.console import print_json
 from compare.showing.logs.text import print_logs
-from compare.verbs.options import FORMATS, HELP_OPTIONS, check_report, save_report
+from compare.verbs.options import FORMATS, HELP_OPTIONS, check_report, report_option, save_report
 from protocols import files
 from protocols.errors import UserError
 from protocols.scenario.writing import as_yaml
@@ -38,11 +38,8 @@ _EAST = re.compile(r"([+-])(\d\d):?(\d\d)$")
 )
 @click.option("--format", type=click.Choice(FORMATS), default="table", show_default=True)
 @click.option("--story", is_flag=True, help="Tell what happened in sentences, in order of time, instead of tables.")
-@click.option(
-    "--report",
-    type=click.Path(path_type=Path, dir_okay=False),
-    metavar="OUT.html",
-    help="Write a report as one HTML file: rebalances and members over time, causes, the lines behind each rebalance.",
+@report_option(
+    "Write a report as one HTML file: rebalances and members over time, causes, the lines behind each rebalance."
 )
 @click.option(
     "--scenario",

@@ -24,6 +24,7 @@ from protocols.errors import UserError
 from protocols.versions import Versions
 
 T = TypeVar("T")
+Verb = TypeVar("Verb", bound=Callable[..., Any])
 
 
 def check_report(path: Path) -> None:
@@ -154,6 +155,11 @@ def hear_sigterm() -> None:
 
 
 FORMATS = ("table", "markdown", "json")
+
+
+def report_option(text: str = "Write a report as one HTML file that needs no network.") -> Callable[[Verb], Verb]:
+    """Give a verb ``--report``, a path or None."""
+    return click.option("--report", type=click.Path(path_type=Path, dir_okay=False), metavar="OUT.html", help=text)
 
 
 def takes_versions(command: Callable[..., int]) -> Callable[..., int]:

@@ -24,7 +24,7 @@ from compare.reading.observed import ObservedGroup
 from compare.running.systems import read, version_notes, versions_of
 from compare.showing.console import print_json, print_line, run_progress
 from compare.showing.plan import MOST_PICTURED, print_plan, write_plan
-from compare.verbs.options import FORMATS, HELP_OPTIONS, check_report, save_report, takes_versions
+from compare.verbs.options import FORMATS, HELP_OPTIONS, check_report, report_option, save_report, takes_versions
 from protocols.errors import UserError
 from protocols.scenario.fields import milliseconds
 
@@ -79,12 +79,7 @@ MOST_SEEDS = 10_000
 @click.option("--gap", default="20s", show_default=True, metavar="TIME", help="From one restart to the next.")
 @click.option("--downtime", default="5s", show_default=True, metavar="TIME", help="How long a restart takes.")
 @click.option("--format", type=click.Choice(FORMATS), default="table", show_default=True)
-@click.option(
-    "--report",
-    type=click.Path(path_type=Path, dir_okay=False),
-    metavar="OUT.html",
-    help="Write the plan as one HTML file with the ownership during every step as a picture.",
-)
+@report_option("Write the plan as one HTML file with the ownership during every step as a picture.")
 @live_cluster_options("reading the cluster")
 def plan(
     sources: tuple[str, ...],

@@ -29,7 +29,7 @@ from compare.serving.history import MOST_MESSAGES, REAL, History
 from compare.serving.kept import Keeper, can_be_kept
 from compare.serving.rocketmq import RocketMQService
 from compare.serving.service import Service
-from compare.verbs.options import HELP_OPTIONS, check_report, hear_sigterm, save_report, takes_versions
+from compare.verbs.options import HELP_OPTIONS, check_report, hear_sigterm, report_option, save_report, takes_versions
 from protocols import UserError, files
 from protocols.engine.nodes import Time
 from protocols.engine.sockets import Sockets
@@ -128,12 +128,7 @@ topics of a large cluster keeps every client waiting for some 50 ms, and hardly 
     " `real`. For kafka also FILE.jsonl, which conformance plays and which grows while clients are served. Both outlive"
     " a process that is killed.",
 )
-@click.option(
-    "--report",
-    type=click.Path(path_type=Path, dir_okay=False),
-    metavar="OUT.html",
-    help="At the end write the same as a report: timelines, figures and a player of the messages.",
-)
+@report_option("At the end write the same as a report: timelines, figures and a player of the messages.")
 def serve(
     system: str,
     scenario: Path | None,

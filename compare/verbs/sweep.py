@@ -15,6 +15,7 @@ from compare.verbs.options import (
     WIDE,
     NumberCondition,
     check_report,
+    report_option,
     save_report,
     takes_versions,
     width_of,
@@ -47,12 +48,7 @@ if TYPE_CHECKING:
     metavar="CONDITION",
     help="Exit with 1 where a record of the summary meets it, such as 'max_over_best_max > 2'. Repeatable.",
 )
-@click.option(
-    "--report",
-    type=click.Path(path_type=Path, dir_okay=False),
-    metavar="OUT.html",
-    help="Write a report as one HTML file that needs no network.",
-)
+@report_option()
 @click.option(
     "--engine",
     type=click.Choice(["auto", "spark", "local"]),

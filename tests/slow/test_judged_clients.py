@@ -15,7 +15,7 @@ from click.testing import CliRunner
 from compare.verbs.conformance import conformance
 from tests.compare.judging.test_judging import MOVER
 from tests.slow.java import UnavailableError, find_java, released_jars
-from tests.slow.test_kafka_other_clients import go_program
+from tests.slow.test_kafka_clients import go_program
 
 pytestmark = pytest.mark.slow
 

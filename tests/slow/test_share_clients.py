@@ -16,7 +16,7 @@ from protocols.facts import Available, Ended, Renewed
 from tests.slow.java import UnavailableError, find_java, released_jars
 from tests.slow.java_members import Program, until
 from tests.slow.real_kafka import kafka_jars
-from tests.slow.test_kafka_other_clients import SLOW, go_program
+from tests.slow.test_kafka_clients import SLOW, go_program
 
 pytestmark = pytest.mark.slow
 

@@ -1,12 +1,17 @@
-"""kafkajs and franz-go, unmodified, before a served broker: they join, share, produce, consume, commit, are joined by a
-second member, crash and leave; franz-go's static member comes back."""
+"""Released Kafka clients, unmodified, before a served broker: Java's, kafkajs, franz-go.
+
+They join, share, produce, consume, commit, are joined by a second member, crash, leave, and come back as static
+members.
+"""
 
 import os
 import shutil
 import subprocess
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import partial
 from itertools import chain
 from pathlib import Path
+from typing import NamedTuple
 
 import pytest
 
@@ -70,11 +75,33 @@ def go_program(source: str, folder: Path, version: str = FRANZ_GO) -> str:
     return str(folder / "client")
 
 
-CLIENTS: Mapping[str, tuple[Callable[[Path], Program], Mapping[str, object]]] = {
-    "kafkajs": (kafkajs, {}),
-    "franz-go-range": (franz_go, {"strategy": "range"}),
-    "franz-go-cooperative": (franz_go, {"strategy": "cooperative-sticky"}),
-    "franz-go-consumer": (franz_go, {"strategy": "consumer"}),
+class Client(NamedTuple):
+    """How its program is made, and its members' settings."""
+
+    make: Callable[[Path], Program]
+    settings: Mapping[str, object]
+
+
+_TIMEOUTS = {"session.timeout.ms": SESSION_S * 1000, "heartbeat.interval.ms": 500}
+_JAVA = {"auto.offset.reset": "earliest", "enable.auto.commit": "false"}
+_ASSIGNOR = "org.apache.kafka.clients.consumer."
+_MODES: Mapping[str, Mapping[str, object]] = {
+    "range": {"partition.assignment.strategy": f"{_ASSIGNOR}RangeAssignor", **_TIMEOUTS},
+    "cooperative": {"partition.assignment.strategy": f"{_ASSIGNOR}CooperativeStickyAssignor", **_TIMEOUTS},
+    "consumer": {"group.protocol": "consumer"},
+}
+JAVA = {
+    f"java-{version}-{mode}": Client(make, {**_JAVA, **_MODES[mode]})
+    for version, modes in (("4.1.0", 3), ("3.9.1", 3), ("2.8.2", 2))
+    for make in [partial(Program.compiled, version)]
+    for mode in list(_MODES)[:modes]
+}
+CLIENTS: Mapping[str, Client] = {
+    **JAVA,
+    "kafkajs": Client(kafkajs, _TIMEOUTS),
+    "franz-go-range": Client(franz_go, {"strategy": "range", **_TIMEOUTS}),
+    "franz-go-cooperative": Client(franz_go, {"strategy": "cooperative-sticky", **_TIMEOUTS}),
+    "franz-go-consumer": Client(franz_go, {"strategy": "consumer", **_TIMEOUTS}),
 }
 
 
@@ -84,10 +111,10 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Program]:
     programs: dict[Callable[[Path], Program], Program] = {}
 
     def make(name: str) -> Program:
-        maker, _ = CLIENTS[name]
+        maker = CLIENTS[name].make
         try:
             if maker not in programs:
-                programs[maker] = maker(tmp_path_factory.mktemp(maker.__name__))
+                programs[maker] = maker(tmp_path_factory.mktemp("program"))
         except UnavailableError as reason:
             pytest.skip(str(reason))
         return programs[maker]
@@ -103,9 +130,8 @@ def broker() -> Iterator[KafkaBroker]:
 
 
 def settings(broker: KafkaBroker, client: str, name: str, instance: str = "") -> dict[str, object]:
-    timeouts = {"session.timeout.ms": SESSION_S * 1000, "heartbeat.interval.ms": 500}
-    given = {"bootstrap.servers": broker.bootstrap, "group.id": "g", "client.id": name, **timeouts}
-    return {**given, **CLIENTS[client][1], **({"group.instance.id": instance} if instance else {})}
+    given = {"bootstrap.servers": broker.bootstrap, "group.id": "g", "client.id": name, **CLIENTS[client].settings}
+    return {**given, **({"group.instance.id": instance} if instance else {})}
 
 
 def records(first: int, end: int) -> list[tuple[str, int]]:
@@ -118,37 +144,41 @@ def test_a_group_from_its_first_member_to_its_end(
 ) -> None:
     program = made(client)
     with Members(program) as here, Members(program) as there:
+        # Join, produce, consume, commit.
         here.start("one", ["orders"], settings(broker, client, "one"))
         until(lambda: here.owned("one") == ALL, WITHIN_S)
         here.produce(broker.bootstrap, "orders", PARTITIONS, 10)
         until(lambda: sorted(here.read("one")) == records(0, 10), WITHIN_S)
         until(lambda: broker.committed("g") == {("orders", number): 10 for number in range(PARTITIONS)}, WITHIN_S)
 
+        # A second member: they share, and each goes on where the other had committed.
         there.start("two", ["orders"], settings(broker, client, "two"))
         until(lambda: len(here.owned("one")) == len(there.owned("two")) == PARTITIONS // 2, WITHIN_S)
         assert sorted([*here.owned("one"), *there.owned("two")]) == ALL
+        assert client not in JAVA or here.of("one", "assigned")[-1].id != there.of("two", "assigned")[-1].id
         of_two = there.owned("two")
         here.produce(broker.bootstrap, "orders", PARTITIONS, 10)
         until(lambda: sorted(chain(here.read("one"), there.read("two"))) == records(0, 20), WITHIN_S)
         assert sorted({partition for partition, _ in there.read("two")}) == of_two
         until(lambda: set(broker.committed("g").values()) == {20}, WITHIN_S)
 
+        # A crash: the session ends, then one has all again, and what was written meanwhile.
         there.kill()
         here.produce(broker.bootstrap, "orders", PARTITIONS, 10)
         until(lambda: here.owned("one") == ALL, SESSION_S + WITHIN_S)
         until(lambda: sorted(chain(here.read("one"), there.read("two"))) == records(0, 30), WITHIN_S)
 
+        # A third member leaves cleanly: that takes no session.
         here.start("three", ["orders"], settings(broker, client, "three"))
         until(lambda: len(here.owned("one")) == len(here.owned("three")) == PARTITIONS // 2, WITHIN_S)
         here.close("three")
         until(lambda: here.owned("one") == ALL, SESSION_S - 2)
         here.close("one")
-        assert set(broker.committed("g").values()) == {30}
-        wrong = [each for each in chain(here.told, there.told) if each.kind in ("lost", "error")]
-        assert wrong == []
+        until(lambda: set(broker.committed("g").values()) == {30}, WITHIN_S)
+        assert [each for each in chain(here.told, there.told) if each.kind in ("lost", "error")] == []
 
 
-@pytest.mark.parametrize("client", ["franz-go-range", "franz-go-cooperative"])
+@pytest.mark.parametrize("client", [*JAVA, "franz-go-range", "franz-go-cooperative"])
 def test_a_static_member_that_comes_back_keeps_its_partitions(
     client: str, made: Callable[[str], Program], broker: KafkaBroker
 ) -> None:
@@ -159,6 +189,9 @@ def test_a_static_member_that_comes_back_keeps_its_partitions(
         until(lambda: len(here.owned("one")) == len(there.owned("two")) == PARTITIONS // 2, WITHIN_S)
         broker.group("g").settle()
         before, told_one = there.owned("two"), len(here.of("one", "assigned", "revoked"))
+        if client.endswith("consumer"):
+            # Only who has said that it will be back, by closing, is let in again at once.
+            there.close("two")
         there.kill()
         here.start("two again", ["orders"], settings(broker, client, "two", "pod-two"))
         until(lambda: here.owned("two again") == before, SESSION_S - 2)
@@ -166,6 +199,32 @@ def test_a_static_member_that_comes_back_keeps_its_partitions(
         assert len(here.of("one", "assigned", "revoked")) == told_one
         here.produce(broker.bootstrap, "orders", PARTITIONS, 5)
         until(lambda: sorted(here.read("one", "two again")) == records(0, 5), WITHIN_S)
+        if client in JAVA:
+            # A static member that closes stays a member for its session.
+            here.close("two again")
+            closed = here.of("two again", "closed")[0].at
+            until(lambda: here.owned("one") == ALL, SESSION_S + WITHIN_S)
+            assert here.of("one", "assigned")[-1].at - closed > SESSION_S - 2
+            here.produce(broker.bootstrap, "orders", PARTITIONS, 5)
+            until(lambda: sorted(here.read("one", "two again")) == records(0, 10), WITHIN_S)
+
+
+@pytest.mark.parametrize("client", [client for client in JAVA if client.endswith("consumer")])
+def test_a_killed_static_member_of_the_consumer_protocol_is_refused_while_its_session_lasts(
+    client: str, made: Callable[[str], Program], broker: KafkaBroker
+) -> None:
+    own, program = settings(broker, client, "two", "pod-two"), made(client)
+    with Members(program) as here, Members(program) as there:
+        here.start("one", ["orders"], settings(broker, client, "one"))
+        there.start("two", ["orders"], own)
+        until(lambda: len(here.owned("one")) == len(there.owned("two")) == PARTITIONS // 2, WITHIN_S)
+        there.kill()
+        here.start("too soon", ["orders"], own)
+        until(lambda: here.of("too soon", "error") != [], SESSION_S - 2)
+        assert "UnreleasedInstanceIdException" in here.of("too soon", "error")[0].about[0]
+        until(lambda: here.owned("one") == ALL, SESSION_S + WITHIN_S)
+        here.start("again", ["orders"], own)
+        until(lambda: len(here.owned("one")) == len(here.owned("again")) == PARTITIONS // 2, WITHIN_S)
 
 
 def test_under_the_consumer_protocol_a_static_member_of_franz_go_comes_back_when_its_session_has_ended(
