@@ -34,7 +34,6 @@ from kafka_coordinator.assignors.translation import (
 from kafka_coordinator.assignors.translation import topic_id as topic_id
 from kafka_coordinator.assignors.uniform import homogeneous as homogeneous
 from kafka_coordinator.assignors.uniform import uniform
-from kafka_coordinator.versions import VERSIONS as VERSIONS
 from protocols.strategies import ScenarioContext, StrategyRecord, never
 
 CLASSIC = "classic"

@@ -76,7 +76,6 @@ if TYPE_CHECKING:
         AlterShareGroupOffsetsAnswer,
         DeleteShareGroupOffsets,
         DeleteShareGroupOffsetsAnswer,
-        DeleteShareStates,
         InitializeShareStates,
         ShareGroupDescribe,
         ShareGroupDescribeAnswer,

@@ -5,7 +5,6 @@ from kafka_coordinator.share.acknowledging import release_acquired as release_ac
 from kafka_coordinator.share.acquiring import AcquisitionError as AcquisitionError
 from kafka_coordinator.share.acquiring import acquire as acquire
 from kafka_coordinator.share.leader import Call as Call
-from kafka_coordinator.share.leader import Logs as Logs
 from kafka_coordinator.share.leader import ShareLeader as ShareLeader
 from kafka_coordinator.share.partition import Change as Change
 from kafka_coordinator.share.partition import DeadLetter as DeadLetter

@@ -3,12 +3,10 @@ its transaction has. It knows neither log nor socket: what is to be written foll
 
 from kafka_coordinator.transactions.coordinator import (
     TRANSACTION_SETTINGS,
-    Answer,
     Ended,
     Producer,
-    Transaction,
     Transactions,
     TransactionSettings,
 )
 
-__all__ = ["TRANSACTION_SETTINGS", "Answer", "Ended", "Producer", "Transaction", "TransactionSettings", "Transactions"]
+__all__ = ["TRANSACTION_SETTINGS", "Ended", "Producer", "TransactionSettings", "Transactions"]

@@ -7,9 +7,6 @@ from rocketmq_selfbalance.pop.assignment import RequestModes as RequestModes
 from rocketmq_selfbalance.pop.assignment import TopicRoutes as TopicRoutes
 from rocketmq_selfbalance.pop.assignment import assigned as assigned
 from rocketmq_selfbalance.pop.assignment import retry_topic_of as retry_topic_of
-from rocketmq_selfbalance.pop.orderly import IGNORED as IGNORED
-from rocketmq_selfbalance.pop.orderly import ILLEGAL as ILLEGAL
-from rocketmq_selfbalance.pop.orderly import Key as Key
 from rocketmq_selfbalance.pop.orderly import OrderedBatch as OrderedBatch
 from rocketmq_selfbalance.pop.orderly import OrderedQueues as OrderedQueues
 from rocketmq_selfbalance.pop.renewing import retry_delay as retry_delay

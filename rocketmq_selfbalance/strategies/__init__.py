@@ -3,12 +3,7 @@
 from rocketmq_selfbalance.strategies.averagely import Averagely, AveragelyByCircle, ByConfig
 from rocketmq_selfbalance.strategies.consistent_hash import ConsistentHash
 from rocketmq_selfbalance.strategies.interface import AllocationError, PositionStrategy, Strategy
-from rocketmq_selfbalance.strategies.machine_room import (
-    MACHINE_ROOM_NEARBY,
-    ByMachineRoom,
-    MachineRoomNearby,
-    MachineRoomResolver,
-)
+from rocketmq_selfbalance.strategies.machine_room import ByMachineRoom, MachineRoomNearby, MachineRoomResolver
 
 AVG = Averagely.name
 AVG_BY_CIRCLE = AveragelyByCircle.name
@@ -22,7 +17,6 @@ __all__ = [
     "CONFIG",
     "CONSISTENT_HASH",
     "MACHINE_ROOM",
-    "MACHINE_ROOM_NEARBY",
     "AllocationError",
     "Averagely",
     "AveragelyByCircle",

@@ -1,14 +1,14 @@
 """Members of Kafka groups on released Java consumers: many in one process, or one in a process that is to be killed."""
 
 import subprocess
-import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from signal import Signals
 from threading import Thread
 from typing import Final, NamedTuple
 
 from tests.slow.java import find_java, released_jars
+from tests.waiting import until
 
 SOURCE: Final = Path(__file__).with_name("Members.java")
 END_S: Final = 30
@@ -127,11 +127,3 @@ class Members:
         for line in self._process.stdout:
             at, kind, name, member, generation, *about = line.rstrip("\n").split("\t")
             self.told.append(Told(int(at) / 1000, kind, name, member, int(generation), about))
-
-
-def until(holds: Callable[[], object], within_s: float) -> None:
-    """Wait for it."""
-    end = time.monotonic() + within_s
-    while not holds():
-        assert time.monotonic() < end, "it never came to that"
-        time.sleep(0.05)

@@ -42,8 +42,9 @@ from protocols.scenario.events import (
 from rocketmq_selfbalance.messages.membership import HeartBeat
 from rocketmq_selfbalance.registry import STRATEGIES
 from rocketmq_selfbalance.wire.refusals import kind_of
-from tests.slow.java_members import Members, Program, Told, until
+from tests.slow.java_members import Members, Program, Told
 from tests.slow.scripts import Moment, follow
+from tests.waiting import until
 
 SOURCE: Final = Path(__file__).with_name("RocketMembers.java")
 HEARTBEAT_MS: Final = 15.0

@@ -4,7 +4,7 @@ answered are put into the answers of the real one."""
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from threading import Thread
@@ -16,6 +16,7 @@ from confluent_kafka.admin import AdminClient, NewTopic
 from tests.slow.error_proxy import ErrorProxy
 from tests.slow.java import UnavailableError
 from tests.slow.real_kafka import running
+from tests.waiting import until
 
 pytest.importorskip("aiokafka")
 pytestmark = pytest.mark.slow
@@ -70,13 +71,6 @@ def reading(proxy: ErrorProxy, *arguments: str) -> Iterator[Reader]:
         reader.process.wait(WITHIN_S)
 
 
-def until(holds: Callable[[], object]) -> None:
-    end = time.monotonic() + WITHIN_S
-    while not holds():
-        assert time.monotonic() < end, "it never came to that"
-        time.sleep(0.05)
-
-
 def member_ids(proxy: ErrorProxy, since: float) -> Sequence[str]:
     return [each.body.member_id for each in proxy.requests("JoinGroup", since)]
 
@@ -85,13 +79,13 @@ def member_ids(proxy: ErrorProxy, since: float) -> Sequence[str]:
 def test_aiokafka_gives_up_its_member_id_on_an_illegal_generation(api: str, proxy: ErrorProxy) -> None:
     group = f"aiokafka-{api}"
     with reading(proxy, "aiokafka_consumer.py", group) as reader:
-        until(lambda: len(reader.lines) >= PARTITIONS)
+        until(lambda: len(reader.lines) >= PARTITIONS, WITHIN_S)
         joined = next(each.body.member_id for each in reversed(proxy.requests("OffsetCommit")))
         begin = time.monotonic()
         proxy.fail(api, "ILLEGAL_GENERATION")
         if api == "OffsetCommit":
             write(proxy)
-        until(lambda: member_ids(proxy, begin))
+        until(lambda: member_ids(proxy, begin), WITHIN_S)
         assert joined
         assert member_ids(proxy, begin)[0] == ""
 
@@ -101,7 +95,7 @@ def test_librdkafka_asks_no_more_for_offsets_after_not_coordinator(protocol: str
     begin = time.monotonic()
     proxy.fail("OffsetFetch", "NOT_COORDINATOR")
     with reading(proxy, "confluent_kafka_consumer.py", f"librdkafka-{protocol}", protocol) as reader:
-        until(lambda: proxy.requests("OffsetFetch", begin))
+        until(lambda: proxy.requests("OffsetFetch", begin), WITHIN_S)
         time.sleep(20)
         assert len(proxy.requests("OffsetFetch", begin)) == 1
         assert reader.lines == []

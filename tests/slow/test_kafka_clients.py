@@ -17,7 +17,8 @@ import pytest
 
 from compare.testing.brokers import KafkaBroker
 from tests.slow.java import UnavailableError
-from tests.slow.java_members import Members, Program, until
+from tests.slow.java_members import Members, Program
+from tests.waiting import until
 
 pytestmark = pytest.mark.slow
 

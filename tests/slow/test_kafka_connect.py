@@ -14,7 +14,8 @@ import pytest
 
 from compare.testing.brokers import KafkaBroker
 from tests.slow.java import UnavailableError, find_java, free_ports, released_jars, stop
-from tests.slow.java_members import Program, until
+from tests.slow.java_members import Program
+from tests.waiting import until
 
 pytestmark = pytest.mark.slow
 

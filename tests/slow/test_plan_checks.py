@@ -10,8 +10,8 @@ from click.testing import CliRunner
 
 from compare.cli import cli
 from tests.kafka_coordinator.wire.member_processes import members
-from tests.slow.java_members import until
 from tests.slow.real_kafka import RealKafka, UnavailableError, running
+from tests.waiting import until
 
 pytest.importorskip("confluent_kafka", reason="the extra kafka is not installed")
 pytestmark = pytest.mark.slow

@@ -10,8 +10,8 @@ import pytest
 
 from tests.slow import real_rocketmq
 from tests.slow.java import UnavailableError, find_java, released_jars, stop
-from tests.slow.java_members import until
 from tests.slow.real_rocketmq import RealRocketMQ
+from tests.waiting import until
 
 pytestmark = pytest.mark.slow
 

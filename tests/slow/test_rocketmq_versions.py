@@ -8,9 +8,9 @@ import pytest
 
 from rocketmq_selfbalance.versions import VERSIONS
 from tests.slow.java import UnavailableError
-from tests.slow.java_members import until
 from tests.slow.real_rocketmq import running
 from tests.slow.test_rocketmq_stories import VERSIONS as RELEASES
+from tests.waiting import until
 
 pytestmark = pytest.mark.slow
 

@@ -14,9 +14,10 @@ import pytest
 from compare.testing.brokers import KafkaBroker
 from protocols.facts import Available, Ended, Renewed
 from tests.slow.java import UnavailableError, find_java, released_jars
-from tests.slow.java_members import Program, until
+from tests.slow.java_members import Program
 from tests.slow.real_kafka import kafka_jars
 from tests.slow.test_kafka_clients import SLOW, go_program
+from tests.waiting import until
 
 pytestmark = pytest.mark.slow
 

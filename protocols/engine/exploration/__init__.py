@@ -15,10 +15,8 @@ What is abstracted: a node's clock stands still but for the timer that fires (`s
 event says so, and late else; timers fire as often as `Bounds` says.
 """
 
-from protocols.engine.exploration.holdings import Script
-from protocols.engine.exploration.rules import BrokenInvariant, Ended, NodeRules, Numbering, Watch
+from protocols.engine.exploration.rules import BrokenInvariant, Ended, NodeRules, Watch
 from protocols.engine.exploration.states import Action, Bounds, Happened, State
-from protocols.engine.exploration.steps import Steps
 from protocols.engine.exploration.world import World
 
 __all__ = [
@@ -28,10 +26,7 @@ __all__ = [
     "Ended",
     "Happened",
     "NodeRules",
-    "Numbering",
-    "Script",
     "State",
-    "Steps",
     "Watch",
     "World",
 ]

@@ -1,7 +1,6 @@
 """A served cluster beside the test, in a thread of its own, and what was observed of it."""
 
-import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any, TypeVar
 
@@ -56,11 +55,3 @@ def serving(
         finally:
             loop.run(world.close())
         assert world.failures == []
-
-
-def until(holds: Callable[[], bool], within_s: float = 10.0) -> None:
-    """Wait for it."""
-    end = time.monotonic() + within_s
-    while not holds():
-        assert time.monotonic() < end, "it never came to that"
-        time.sleep(0.02)

@@ -11,7 +11,8 @@ from confluent_kafka import Consumer, Producer, TopicPartition
 from confluent_kafka.admin import AdminClient
 
 from protocols.facts import Granted, Owns, RebalanceBegan
-from tests.kafka_coordinator.wire.serving import Serving, serving, until
+from tests.kafka_coordinator.wire.serving import Serving, serving
+from tests.waiting import until
 
 FAST = {"session.timeout.ms": 6000, "heartbeat.interval.ms": 100, "log_level": 0}
 PROTOCOLS = {

@@ -8,7 +8,8 @@ from confluent_kafka import Producer
 
 from protocols.facts import RebalanceBegan
 from tests.kafka_coordinator.wire.member_processes import members
-from tests.kafka_coordinator.wire.serving import AT_ONCE, Serving, serving, until
+from tests.kafka_coordinator.wire.serving import AT_ONCE, Serving, serving
+from tests.waiting import until
 
 pytest.importorskip("kafka")
 pytest.importorskip("aiokafka")

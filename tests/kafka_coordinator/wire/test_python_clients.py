@@ -10,7 +10,8 @@ from aiokafka import AIOKafkaConsumer, AIOKafkaProducer
 from aiokafka.structs import TopicPartition
 
 from protocols.facts import Committed
-from tests.kafka_coordinator.wire.serving import Serving, serving, until
+from tests.kafka_coordinator.wire.serving import Serving, serving
+from tests.waiting import until
 
 kafka = pytest.importorskip("kafka")
 

@@ -11,8 +11,9 @@ from compare.testing.brokers import KafkaBroker
 from protocols.facts import Acquired, Available, Ended
 from tests.kafka_coordinator.wire.broker_answers import steady_answers
 from tests.kafka_coordinator.wire.broker_cases import Ask
-from tests.kafka_coordinator.wire.serving import serving, until
+from tests.kafka_coordinator.wire.serving import serving
 from tests.kafka_coordinator.wire.share_cases import ACCEPT, Share
+from tests.waiting import until
 
 SOON = {"group.share.min.heartbeat.interval.ms": 100, "group.share.heartbeat.interval.ms": 100}
 

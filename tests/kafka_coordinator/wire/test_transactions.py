@@ -13,7 +13,7 @@ from kafka_coordinator.wire.served import Operations
 from tests.kafka_coordinator.wire.broker_cases import batch, fetch, produce
 from tests.kafka_coordinator.wire.plain import request
 from tests.kafka_coordinator.wire.raw_client import RawClient
-from tests.kafka_coordinator.wire.serving import AT_ONCE, Serving, serving, until
+from tests.kafka_coordinator.wire.serving import AT_ONCE, Serving, serving
 from tests.kafka_coordinator.wire.transaction_play import (
     ADD_OFFSETS,
     ADD_PARTITIONS,
@@ -23,6 +23,7 @@ from tests.kafka_coordinator.wire.transaction_play import (
     OFFSET_FETCH,
     TXN_COMMIT,
 )
+from tests.waiting import until
 
 OFFSET_COMMIT, FIND, WRITE_MARKERS = 8, 10, 27
 

@@ -12,6 +12,7 @@ from protocols.engine.connection import Connection, WireError
 from protocols.engine.nodes import Message, Outbox, Time, TimerName
 from protocols.engine.sockets import Limits, Sockets
 from protocols.facts import Noted
+from tests.waiting import soon
 
 
 class Line(NamedTuple):
@@ -132,14 +133,6 @@ def in_world(story: Callable[[Setting], Awaitable[None]], limits: Limits = Limit
     asyncio.run(told())
 
 
-async def until(holds: Callable[[], bool]) -> None:
-    for _ in range(500):
-        if holds():
-            return
-        await asyncio.sleep(0.01)
-    raise AssertionError("it never came to that")
-
-
 def test_a_timer_that_was_moved_to_earlier_fires_once_and_on_time() -> None:
     async def story(it: Setting) -> None:
         client = await it.connect()
@@ -195,12 +188,12 @@ def test_nodes_of_one_world_reach_each_other() -> None:
         await asyncio.sleep(0.02)
         it.world.start("other", other)
         await client.say("pass on")
-        await until(lambda: ("receive", "teller", "passed on") in other.seen)
+        await soon(lambda: ("receive", "teller", "passed on") in other.seen)
         assert other.seen[:2] == [("start",), ("connected", "teller")]
         it.world.end("other")
         assert it.node.seen[-1] == ("closed", "other")
         await client.say("pass late")
-        await until(lambda: it.node.seen.count(("closed", "other")) == 2)
+        await soon(lambda: it.node.seen.count(("closed", "other")) == 2)
 
     in_world(story)
 
@@ -226,7 +219,7 @@ def test_a_cut_connection_is_told_to_both_sides_and_an_ended_node_can_come_again
         it.world.disconnect("teller")
         with pytest.raises((ConnectionError, AssertionError)):
             assert await client.hear() != ""
-        await until(lambda: it.node.seen[-1][0] == "closed")
+        await soon(lambda: it.node.seen[-1][0] == "closed")
         it.world.end("teller")
         with pytest.raises(ConnectionError):
             await it.connect()
@@ -244,7 +237,7 @@ def test_a_client_that_does_not_read_is_cut_off_and_one_that_says_nothing_is_clo
         slow, idle = await it.connect(), await it.connect()
         await slow.say("\n".join(["many 4000000"] * 40))
         assert await idle.hear() == ""
-        await until(lambda: sum(each[0] == "closed" for each in it.node.seen) == 2)
+        await soon(lambda: sum(each[0] == "closed" for each in it.node.seen) == 2)
         answered = [each for each in it.node.seen if each[0] == "receive"]
         assert len(answered) < 20
 
@@ -291,7 +284,7 @@ def test_more_connections_than_allowed_are_turned_away() -> None:
         with pytest.raises((ConnectionError, AssertionError)):
             assert await second.hear() != ""
         first.writer.close()
-        await until(lambda: not it.world.processes["teller"].connections)
+        await soon(lambda: not it.world.processes["teller"].connections)
         assert await (await it.connect()).ask("again") == "again!"
 
     in_world(story, Limits(connections=1))
@@ -302,7 +295,7 @@ def test_what_is_sent_to_many_is_written_in_turns_and_in_order(monkeypatch: pyte
 
     async def story(it: Setting) -> None:
         clients = [await it.connect() for _ in range(8)]
-        await until(lambda: len(it.node.peers()) == len(clients))
+        await soon(lambda: len(it.node.peers()) == len(clients))
         turn, written = 0, list[int]()
         original = Connection.write
 

@@ -160,11 +160,3 @@ def in_cluster(
             await world.close()
 
     asyncio.run(told())
-
-
-async def until(holds: Callable[[], bool]) -> None:
-    for _ in range(500):
-        if holds():
-            return
-        await asyncio.sleep(0.01)
-    raise AssertionError("it never came to that")

@@ -11,7 +11,8 @@ from protocols.java import Queue
 from rocketmq_selfbalance.broker.state import BrokerSettings
 from rocketmq_selfbalance.wire import stored_messages
 from rocketmq_selfbalance.wire.served import WireSettings
-from tests.rocketmq_selfbalance.wire.serving import EPOCH_MS, Client, Setting, bodies_of, in_cluster, records_of, until
+from tests.rocketmq_selfbalance.wire.serving import EPOCH_MS, Client, Setting, bodies_of, in_cluster, records_of
+from tests.waiting import soon
 
 A0 = Queue("orders", "broker-a", 0)
 
@@ -182,21 +183,21 @@ def test_members_are_told_of_each_other_and_who_reads_what_is_concluded() -> Non
         held = one.pull("g", "orders", 0, 0, wait_ms=15_000)
         await two.join("c2", "g", {"orders": "*"})
         assert json.loads((await two.ask(38, {"consumerGroup": "g"})).body) == {"consumerIdList": ["c1", "c2"]}
-        await until(lambda: len(one.notices) == 2)
+        await soon(lambda: len(one.notices) == 2)
         assert [each.code for each in one.notices] == [40, 40]
         assert owned(it) == {"c1": (A0,)}
         second = two.pull("g", "orders", 0, 0, wait_ms=15_000)
-        await until(lambda: owned(it) == {"c1": (), "c2": (A0,)})
+        await soon(lambda: owned(it) == {"c1": (), "c2": (A0,)})
         await two.send("orders", 0, "x")
         await asyncio.gather(held, second)
         one.pull("g", "orders", 0, 1, wait_ms=15_000)  # it goes on reading: two owners
-        await until(lambda: owned(it) == {"c1": (A0,), "c2": (A0,)})
+        await soon(lambda: owned(it) == {"c1": (A0,), "c2": (A0,)})
         fields = {"consumerGroup": "g", "topic": "orders", "queueId": "0", "commitOffset": "1"}
         two.tell(15, fields)
-        await until(lambda: any(isinstance(fact, Delivered) for fact in it.facts.seen))
+        await soon(lambda: any(isinstance(fact, Delivered) for fact in it.facts.seen))
         assert Committed("g", A0, 1, "c2", None, "") in it.facts.seen
         await one.close()
-        await until(lambda: owned(it)["c1"] == () and len(two.notices) >= 2)
+        await soon(lambda: owned(it)["c1"] == () and len(two.notices) >= 2)
         assert (await two.ask(35, {"clientID": "c2", "consumerGroup": "g"})).code == 0
         assert owned(it)["c2"] == ()
 
@@ -265,11 +266,11 @@ def test_what_a_tool_asks_of_a_client_is_passed_on() -> None:
         client, tool = await it.connect(), await it.connect()
         await client.join("c1", "g", {"orders": "*"})
         asked = tool.begin(307, {"consumerGroup": "g", "clientId": "c1"})
-        await until(lambda: any(each.code == 307 for each in client.notices))
+        await soon(lambda: any(each.code == 307 for each in client.notices))
         client.answer(next(each for each in client.notices if each.code == 307), b'{"properties":{}}')
         assert (await asyncio.wait_for(asked, 5)).body == b'{"properties":{}}'
         asked = tool.begin(307, {"consumerGroup": "g", "clientId": "c1"})
-        await until(lambda: sum(each.code == 307 for each in client.notices) == 2)
+        await soon(lambda: sum(each.code == 307 for each in client.notices) == 2)
         await client.close()
         assert (await asyncio.wait_for(asked, 5)).code == 1
         assert (await tool.ask(203, {"consumerGroup": "g"})).code == 206

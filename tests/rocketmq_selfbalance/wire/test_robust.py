@@ -17,7 +17,8 @@ from rocketmq_selfbalance.remoting import BINARY, Frame, encode
 from rocketmq_selfbalance.wire.broker import ServedBroker
 from rocketmq_selfbalance.wire.messages import MOST_JSON
 from rocketmq_selfbalance.wire.orders import MOST_REGISTERED
-from tests.rocketmq_selfbalance.wire.serving import Client, Setting, in_cluster, until
+from tests.rocketmq_selfbalance.wire.serving import Client, Setting, in_cluster
+from tests.waiting import soon
 
 CLIENTS = 1_000
 
@@ -58,7 +59,7 @@ def test_malformed_frames_close_their_connections_with_a_line_each(caplog: pytes
         assert len(caplog.records) == 300
         assert all("\n" not in each.getMessage() for each in caplog.records)
         assert json.loads((await good.ask(38, {"consumerGroup": "g"})).body) == {"consumerIdList": ["c1"]}
-        await until(lambda: len(it.world.processes["broker-a"].connections) == 1)
+        await soon(lambda: len(it.world.processes["broker-a"].connections) == 1)
 
     in_cluster(story)
 
@@ -92,7 +93,7 @@ def test_1_000_clients_join_a_group_and_hold_pulls() -> None:
         assert len(json.loads((await clients[0].ask(38, {"consumerGroup": "g0"})).body)["consumerIdList"]) == 20
         for client in clients:
             client.writer.close()
-        await until(lambda: not it.world.processes["broker-a"].connections)
+        await soon(lambda: not it.world.processes["broker-a"].connections)
         broker = it.cluster.broker("broker-a")
         assert broker is not None
         assert [broker.broker.consumers.groups, broker.broker.held, broker.filters, broker.places] == [{}, {}, {}, {}]
@@ -200,7 +201,7 @@ def test_a_long_batch_is_written_piece_by_piece_and_what_comes_meanwhile_follows
         producer, other = await it.connect(), await it.connect()
         await other.join("c1", "g", {"orders": "*"})
         batch = asyncio.create_task(at(1, producer.begin(320, fields, one * count)))
-        await until(lambda: bool(node.served.unfinished))
+        await soon(lambda: bool(node.served.unfinished))
         same = asyncio.create_task(at(2, other.send("orders", 0, "behind it")))
         await at(3, other.ask(38, {"consumerGroup": "g"}))
         await at(4, other.send("payments", 0, "beside it"))

@@ -17,7 +17,7 @@ from kafka_coordinator.wire.schemas import request_schema
 from protocols.errors import UserError
 from tests.kafka_coordinator.wire.plain import plain, request
 from tests.kafka_coordinator.wire.raw_client import RawClient
-from tests.kafka_coordinator.wire.serving import until
+from tests.waiting import until
 
 ERROR, TOLD = "UNKNOWN_SERVER_ERROR", "unknown_server_error"
 _VALUES: dict[str, Any] = {"string": "orders", "bytes": b"", "records": b"", "bool": False}

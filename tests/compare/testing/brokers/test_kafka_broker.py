@@ -4,7 +4,6 @@ import asyncio
 import threading
 from collections.abc import Callable, Generator
 from contextlib import contextmanager
-from time import monotonic, sleep
 from typing import Any
 
 import pytest
@@ -16,6 +15,7 @@ from confluent_kafka.serialization import StringDeserializer, StringSerializer
 
 from compare.testing.brokers import KafkaBroker, RealGroup
 from protocols.errors import UserError
+from tests.waiting import until
 
 
 @pytest.fixture
@@ -76,13 +76,6 @@ def members(broker: KafkaBroker, *names: str, **config: object) -> Generator[dic
             each.over.set()
         for each in found.values():
             each.join(20)
-
-
-def until(holds: Callable[[], bool], seconds: float = 15.0) -> None:
-    end = monotonic() + seconds
-    while not holds():
-        assert monotonic() < end, "it never came to that"
-        sleep(0.02)
 
 
 def triggers(group: RealGroup) -> list[str]:

@@ -15,7 +15,8 @@ from kafka_coordinator.wire.state import CONTROLLER
 from tests.kafka_coordinator.wire.broker_cases import again, batch, create, fetch, list_offsets, produce
 from tests.kafka_coordinator.wire.plain import request
 from tests.kafka_coordinator.wire.raw_client import RawClient
-from tests.kafka_coordinator.wire.serving import Serving, serving, until
+from tests.kafka_coordinator.wire.serving import Serving, serving
+from tests.waiting import until
 
 
 @pytest.fixture

@@ -19,8 +19,9 @@ from kafka.admin import NewTopic as PythonTopic
 
 from kafka_coordinator.wire.records.contents import UnreadableError, records
 from kafka_coordinator.wire.state import ServerSettings
-from tests.kafka_coordinator.wire.serving import Serving, serving, until
+from tests.kafka_coordinator.wire.serving import Serving, serving
 from tests.rows import rows
+from tests.waiting import until
 
 Row: TypeAlias = tuple[bytes | None, bytes | None, tuple[tuple[str, bytes | None], ...], int]
 """Key, value, headers, timestamp."""
