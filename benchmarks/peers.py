@@ -380,14 +380,7 @@ def servers() -> None:
             with started() as server:
                 fill(server.address, has_topic=server.has_topic)
                 at_once = [together(server.address, f"at-once-{number}") for number in range(REAL_ROUNDS)]
-                rows.append(
-                    [
-                        name,
-                        f"{server.start_s:.3f}",
-                        f"{median(at_once):.2f}",
-                        _memory_mb(server.pid),
-                    ]
-                )
+                rows.append([name, f"{server.start_s:.3f}", f"{median(at_once):.2f}", _memory_mb(server.pid)])
         except (UnavailableError, TimeoutError) as why:
             rows.append([name, "-", "-", "-", str(why)])
     headers = ["server", "start (s)", "three at once read (s)", "memory (MB)"]

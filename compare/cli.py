@@ -20,10 +20,7 @@ from protocols.named_modules import module_named
 VERBS: Mapping[str, tuple[str, str]] = {
     "audit": ("compare.verbs.audit", "Report how fairly the groups in the output of admin tools share their queues."),
     "compare": ("compare.verbs.compare", "Run a scenario on several systems and compare the results."),
-    "conformance": (
-        "compare.verbs.conformance",
-        "Check the models against recordings, or a client against the model.",
-    ),
+    "conformance": ("compare.verbs.conformance", "Check the models against recordings, or a client against the model."),
     "explore": (
         "compare.verbs.explore",
         "Search everything that can happen in a scenario for a violation of a property.",
@@ -31,10 +28,7 @@ VERBS: Mapping[str, tuple[str, str]] = {
     "examples": ("compare.verbs.examples", "List or copy the example scenarios and captures."),
     "history": ("compare.verbs.history", "Say from snapshots how fair and how restless groups were, on Spark."),
     "logs": ("compare.verbs.logs", "Say from logs of brokers and clients why groups rebalanced."),
-    "plan": (
-        "compare.verbs.plan",
-        "Plan the way of a group to another way of sharing, with the cost of each step.",
-    ),
+    "plan": ("compare.verbs.plan", "Plan the way of a group to another way of sharing, with the cost of each step."),
     "serve": ("compare.verbs.serve", "Let real clients use brokers of Kafka or RocketMQ, and record what they do."),
     "states": ("compare.verbs.states", "Draw the state machines of the systems' models."),
     "sweep": ("compare.verbs.sweep", "Compute a grid of groups, allocations or whole simulations."),

@@ -57,9 +57,7 @@ class Version:
         "4.4", "A member that joins again under another instance id loses the one it had.", "4.4.0"
     )
     malformed_subscription_is_inconsistent: bool = rule(
-        "4.4",
-        "A classic subscription that cannot be read is refused with INCONSISTENT_GROUP_PROTOCOL.",
-        "4.4.0",
+        "4.4", "A classic subscription that cannot be read is refused with INCONSISTENT_GROUP_PROTOCOL.", "4.4.0"
     )
     classic_rejoins_for_target: bool = rule(
         "4.3",

@@ -46,7 +46,7 @@ class NameServerSettings:
 
 
 OF_VERSION: Mapping[str, Mapping[str, object]] = {
-    "4.5": {"scan_not_active_broker_interval_ms": 10_000.0, "scan_first_ms": 5_000.0},
+    "4.5": {"scan_not_active_broker_interval_ms": 10_000.0, "scan_first_ms": 5_000.0}
 }
 """Version to its other defaults, as fields."""
 

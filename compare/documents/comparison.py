@@ -361,13 +361,7 @@ class TriedRecord(TypedDict):
 
 ConditionRecord = TypedDict(
     "ConditionRecord",
-    {
-        "if": str,
-        "then": str,
-        "figures": dict[str, Spread],
-        "told": str,
-        "no_difference_to": list[str],
-    },
+    {"if": str, "then": str, "figures": dict[str, Spread], "told": str, "no_difference_to": list[str]},
 )
 """What to take (``then``) if something matters most; ``told``: its main figures in words; ``no_difference_to``: others
 that nothing beats either, and that are not worse in what matters here as far as the seeds show."""

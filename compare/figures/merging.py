@@ -146,10 +146,7 @@ def faults_in(
     columns: Columns, unit: int, place: Place
 ) -> tuple[Callable[[int], UserError], Callable[[int], UserError]]:
     """The errors about a group (by its number): a queue listed twice for one owner; a member's load too large."""
-    return (
-        lambda group: listed_twice(columns, place(group)),
-        lambda group: overloaded(columns, place(group), unit),
-    )
+    return (lambda group: listed_twice(columns, place(group)), lambda group: overloaded(columns, place(group), unit))
 
 
 def _sorted(

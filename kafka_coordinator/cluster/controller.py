@@ -48,11 +48,7 @@ class Controller:
     ``__consumer_offsets`` (spec 1.3)."""
 
     def __init__(
-        self,
-        brokers: tuple[str, ...],
-        offsets_partitions: int,
-        replicas: int | None = None,
-        offsets_replicas: int = 3,
+        self, brokers: tuple[str, ...], offsets_partitions: int, replicas: int | None = None, offsets_replicas: int = 3
     ) -> None:
         self.brokers = brokers
         self.replicas = Replicas(brokers, replicas or len(brokers))

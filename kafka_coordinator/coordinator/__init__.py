@@ -6,10 +6,4 @@ from kafka_coordinator.coordinator.log import OffsetsTopic
 from kafka_coordinator.coordinator.node import Coordinator
 from kafka_coordinator.coordinator.settings import BrokerSettings
 
-__all__ = [
-    "BrokerSettings",
-    "Coordinator",
-    "OffsetsLeaders",
-    "OffsetsTopic",
-    "Topics",
-]
+__all__ = ["BrokerSettings", "Coordinator", "OffsetsLeaders", "OffsetsTopic", "Topics"]

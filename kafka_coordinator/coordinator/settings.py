@@ -226,10 +226,7 @@ def checked(given: Mapping[str, object], broker: BrokerSettings, where: str) -> 
 
 
 def _check_bounds(found: Mapping[str, int], broker: BrokerSettings, where: str) -> None:
-    for interval, session in (
-        (HEARTBEAT_INTERVAL, SESSION_TIMEOUT),
-        (SHARE_HEARTBEAT_INTERVAL, SHARE_SESSION_TIMEOUT),
-    ):
+    for interval, session in ((HEARTBEAT_INTERVAL, SESSION_TIMEOUT), (SHARE_HEARTBEAT_INTERVAL, SHARE_SESSION_TIMEOUT)):
         for name in (interval, session):
             value = found.get(name, DEFAULTS[name])
             kind, _, rest = name.partition(".")

@@ -32,13 +32,7 @@ class State(StrEnum):
         return self in (State.ACKNOWLEDGED, State.ARCHIVED)
 
 
-_NUMBERS = {
-    State.AVAILABLE: 0,
-    State.ACQUIRED: 1,
-    State.ACKNOWLEDGED: 2,
-    State.ARCHIVING: 3,
-    State.ARCHIVED: 4,
-}
+_NUMBERS = {State.AVAILABLE: 0, State.ACQUIRED: 1, State.ACKNOWLEDGED: 2, State.ARCHIVING: 3, State.ARCHIVED: 4}
 
 
 class Persisted(NamedTuple):

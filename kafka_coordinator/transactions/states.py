@@ -16,15 +16,7 @@ ONGOING: Final = "Ongoing"
 COMPLETE_COMMIT: Final = "CompleteCommit"
 COMPLETE_ABORT: Final = "CompleteAbort"
 
-NAMES: Final = (
-    EMPTY,
-    ONGOING,
-    "PrepareCommit",
-    "PrepareAbort",
-    COMPLETE_COMMIT,
-    COMPLETE_ABORT,
-    "PrepareEpochFence",
-)
+NAMES: Final = (EMPTY, ONGOING, "PrepareCommit", "PrepareAbort", COMPLETE_COMMIT, COMPLETE_ABORT, "PrepareEpochFence")
 """All states that Kafka has; ListTransactions may filter by them."""
 
 ENDS: Final = "ends"

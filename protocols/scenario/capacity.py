@@ -96,8 +96,7 @@ def _capacity(name: str, group: GroupPart, threads: object, path: Path) -> float
             )
         if part.threads is None and not isinstance(threads, int):
             raise PartError(
-                path,
-                f"a percentage of what differs: {member} has its client's own threads, expected threads: a number",
+                path, f"a percentage of what differs: {member} has its client's own threads, expected threads: a number"
             )
     return sum(
         (part.threads or (threads if isinstance(threads, int) else 1)) * 1000 / part.handle

@@ -78,10 +78,7 @@ class Rates:
                 there.append(place)
             seen[broker] += 1
         gets = split(
-            [rates[place] for place in there],
-            [brokers[place] for place in there],
-            self._keys[topic],
-            self._partitioner,
+            [rates[place] for place in there], [brokers[place] for place in there], self._keys[topic], self._partitioner
         )
         by_place = dict(zip(there, gets, strict=True))
         return tuple([by_place.get(place, 0.0) for place in range(len(rates))])

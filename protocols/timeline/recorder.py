@@ -13,17 +13,7 @@ from typing import Any, TypeVar
 
 from protocols.engine.nodes import Message, Time
 from protocols.engine.simulation import CALL
-from protocols.facts import (
-    Acquired,
-    Available,
-    Committed,
-    Ended,
-    Granted,
-    Owns,
-    RebalanceEnded,
-    Renewed,
-    Transition,
-)
+from protocols.facts import Acquired, Available, Committed, Ended, Granted, Owns, RebalanceEnded, Renewed, Transition
 from protocols.load import quickly_made
 from protocols.scenario.events import Event
 from protocols.scenario.topology import ProcessPeers

@@ -95,15 +95,7 @@ COLUMNS: Mapping[str, Mapping[str, type]] = {
         "to_ms": float,
         "fate": str,
     },
-    "commits": {
-        **_QUEUE,
-        "offset": int,
-        "member": str,
-        "generation": int,
-        "error": str,
-        "back": bool,
-        "at_ms": float,
-    },
+    "commits": {**_QUEUE, "offset": int, "member": str, "generation": int, "error": str, "back": bool, "at_ms": float},
 }
 """Table to its columns and their types. What is not known, or has not ended, is None. ``view`` is ``belief`` or
 ``grant``. ``messages`` has rows only where the simulation traced."""

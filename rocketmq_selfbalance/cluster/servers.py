@@ -24,23 +24,13 @@ from rocketmq_selfbalance import nameserver
 from rocketmq_selfbalance.broker import Broker, Disk
 from rocketmq_selfbalance.broker import state as of_broker
 from rocketmq_selfbalance.broker.connections import CLUSTER, period
-from rocketmq_selfbalance.broker.state import (
-    GHOST,
-    BrokerSettings,
-    SubscriptionGroupManager,
-    TopicConfigManager,
-)
+from rocketmq_selfbalance.broker.state import GHOST, BrokerSettings, SubscriptionGroupManager, TopicConfigManager
 from rocketmq_selfbalance.broker.store import MessageStore, Produce, Write
 from rocketmq_selfbalance.client import settings as of_client
 from rocketmq_selfbalance.client.settings import ClientSettings
 from rocketmq_selfbalance.cluster.outages import NAME_SERVER, Replicas
 from rocketmq_selfbalance.cluster.producers import Producers, World
-from rocketmq_selfbalance.messages.membership import (
-    DeleteTopicInBroker,
-    ResetOffset,
-    UpdateBrokerConfig,
-    UpdateTopic,
-)
+from rocketmq_selfbalance.messages.membership import DeleteTopicInBroker, ResetOffset, UpdateBrokerConfig, UpdateTopic
 from rocketmq_selfbalance.messages.nameserver import DeleteTopicInNameServer, TopicConfig
 from rocketmq_selfbalance.nameserver import NameServer, NameServerSettings
 from rocketmq_selfbalance.registry import STRATEGIES

@@ -129,10 +129,7 @@ def _question(told: asked.QueryAssignment, client: str, server: str) -> int:
 
 def _queues(told: asked.QueuesToAsk, client: str, server: str) -> int:
     queues = [
-        {
-            "messageQueue": {"brokerName": queue.broker, "queueId": queue.number, "topic": queue.topic},
-            "mode": told.mode,
-        }
+        {"messageQueue": {"brokerName": queue.broker, "queueId": queue.number, "topic": queue.topic}, "mode": told.mode}
         for queue in told.queues or ()
     ]
     body = {} if told.queues is None else {"messageQueueAssignments": queues}

@@ -105,9 +105,7 @@ CLASSIC_NAMES: Final[Mapping[str, str]] = {
 POOLS: Final[Mapping[object, str]] = {PUSH: "consumptionThreadCount", CLASSIC: of_classic.THREADS}
 """Class of client to the setting that says in how many threads its code handles records; a simple consumer has none."""
 
-OF_MEMBERS: Final = frozenset(
-    (*CLASSIC_NAMES, *(name for name, setting in SETTINGS.items() if setting.of_members)),
-)
+OF_MEMBERS: Final = frozenset((*CLASSIC_NAMES, *(name for name, setting in SETTINGS.items() if setting.of_members)))
 
 
 def clients_of(name: str) -> Collection[str]:

@@ -126,9 +126,7 @@ CHANGES: Final = (
         "classic-rejoins",
         "4.3",
         4,
-        lambda first: [
-            *(beats("a", 0), waits(1000), joins("", "c1", "X"), beats("b", 0), alive("m1", first + 1)),
-        ],
+        lambda first: [*(beats("a", 0), waits(1000), joins("", "c1", "X"), beats("b", 0), alive("m1", first + 1))],
         lambda first: ("REBALANCE_IN_PROGRESS",),
         lambda first: (),
         {},

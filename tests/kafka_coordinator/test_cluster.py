@@ -7,16 +7,7 @@ import sys
 import pytest
 
 from protocols.errors import UserError
-from protocols.scenario.events import (
-    BrokerEvent,
-    Crash,
-    Hang,
-    Join,
-    Leave,
-    Network,
-    Queues,
-    Restart,
-)
+from protocols.scenario.events import BrokerEvent, Crash, Hang, Join, Leave, Network, Queues, Restart
 from tests.kafka_coordinator.kafka_stories import Story, at
 from tests.rows import rows
 
@@ -107,10 +98,7 @@ def test_a_restart_that_is_called_off_while_the_member_closes_stays_away() -> No
 
 
 def test_a_leave_followed_at_once_by_a_join_waits_until_the_member_has_closed() -> None:
-    events = [
-        Leave(at=at(20), leave="c2"),
-        Join(at=at(20.001), join="c2", group="g", subscribe=("t",)),
-    ]
+    events = [Leave(at=at(20), leave="c2"), Join(at=at(20.001), join="c2", group="g", subscribe=("t",))]
     seen = Story(events=events).until(60)
     assert seen.owners() == {"c1": (0, 1, 2), "c2": (3, 4, 5)}
     assert seen.callbacks("c2")[:2] == [("assigned", (3, 4, 5)), ("revoked", (3, 4, 5))]

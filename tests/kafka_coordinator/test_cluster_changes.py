@@ -49,10 +49,7 @@ def test_fewer_partitions_are_refused() -> None:
 def test_a_topic_created_again_is_read_from_its_first_record_and_a_deleted_one_not_at_all(
     strategy: str, reset: str
 ) -> None:
-    events = [
-        DeleteTopic(at=at(60), delete_topic="t"),
-        AddTopic(at=at(90), add_topic={"t": {"queues": {"b1": 2}}}),
-    ]
+    events = [DeleteTopic(at=at(60), delete_topic="t"), AddTopic(at=at(90), add_topic={"t": {"queues": {"b1": 2}}})]
     settings = {"partition.assignment.strategy": strategy, "auto.offset.reset": reset}
     seen = Story(rate=5.0, events=events, settings=settings).until(400)
     delivered = [(now, fact) for now, fact in seen.of(Delivered) if now > at(60)]

@@ -5,16 +5,7 @@ from hypothesis import strategies as st
 
 from kafka_coordinator.consumer.kip848.states import CONSUMER_PROTOCOL, STABLE
 from protocols.facts import Owns, Transition
-from protocols.scenario.events import (
-    BrokerEvent,
-    Disconnect,
-    Event,
-    Hang,
-    Join,
-    Leave,
-    Network,
-    StopPolling,
-)
+from protocols.scenario.events import BrokerEvent, Disconnect, Event, Hang, Join, Leave, Network, StopPolling
 from tests.kafka_coordinator.kafka_stories import Story, at
 from tests.rows import rows
 

@@ -153,12 +153,7 @@ SIZES: list[tuple[Any, bool, int, int, dict[str, Any]]] = [
     (
         messages.ConsumerGroupHeartbeat(9, "g", MEMBER, 3, None, None, 300_000, ("orders",), None, "uniform", SHARE),
         *(True, 68, 1),
-        {
-            **OF_GROUP,
-            "subscribed_topic_names": ("orders",),
-            "server_assignor": "uniform",
-            "topic_partitions": BY_ID,
-        },
+        {**OF_GROUP, "subscribed_topic_names": ("orders",), "server_assignor": "uniform", "topic_partitions": BY_ID},
     ),
     (
         messages.ConsumerGroupHeartbeatAnswer(9, "NONE", MEMBER, 3, 5000, SHARE),

@@ -8,13 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from protocols.load_aware import (
-    Problem,
-    departures_hold,
-    moves_at_least,
-    share_out,
-    utilisation_at_least,
-)
+from protocols.load_aware import Problem, departures_hold, moves_at_least, share_out, utilisation_at_least
 from protocols.load_aware.bounds import better_prices, densest, departures, largest_alone
 from protocols.load_aware.problem import NOBODY
 

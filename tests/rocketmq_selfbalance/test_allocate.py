@@ -119,8 +119,7 @@ def test_each_member_may_have_its_own_configured_list() -> None:
 
 def test_nearby_takes_rooms_from_racks_names_mappings_or_functions() -> None:
     rooms = Group.of(
-        topics={"T": {"r1-a": 2, "r2-a": 2}},
-        members={"c-r1": ["T"], "c2": {"subscribe": ["T"], "rack": "r2"}},
+        topics={"T": {"r1-a": 2, "r2-a": 2}}, members={"c-r1": ["T"], "c2": {"subscribe": ["T"], "rack": "r2"}}
     )
     by_room = {
         "c-r1": (Queue("T", "r1-a", 0), Queue("T", "r1-a", 1)),

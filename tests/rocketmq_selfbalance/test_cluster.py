@@ -4,14 +4,7 @@ import pytest
 
 from protocols.errors import UserError
 from protocols.facts import Committed
-from protocols.scenario.events import (
-    Crash,
-    Join,
-    Leave,
-    Network,
-    Reset,
-    Restart,
-)
+from protocols.scenario.events import Crash, Join, Leave, Network, Reset, Restart
 from tests.rocketmq_selfbalance.lived import Lived
 from tests.rows import rows
 

@@ -144,10 +144,7 @@ EVENTS = [
 ]
 
 
-@rows(
-    ("event", "replication"),
-    [(event, replication) for event in EVENTS for replication in ("", SLAVES, CONTROLLER)],
-)
+@rows(("event", "replication"), [(event, replication) for event in EVENTS for replication in ("", SLAVES, CONTROLLER)])
 def test_what_is_skipped_is_what_would_have_happened(event: str, replication: str) -> None:
     quick, full = (Lived(event, replication=replication, rate=0, full=full) for full in (False, True))
     # Where records are read evenly the two draw other latencies (`test_following`).

@@ -6,14 +6,7 @@ import pytest
 
 from protocols.errors import UserError
 from protocols.java import Queue
-from rocketmq_selfbalance.sending import (
-    ProducerSettings,
-    beside_frozen,
-    by_key,
-    in_turn,
-    producer_settings,
-    put_aside,
-)
+from rocketmq_selfbalance.sending import ProducerSettings, beside_frozen, by_key, in_turn, producer_settings, put_aside
 from tests.rows import rows
 
 TWO = [Queue("T", broker, number) for broker in ("a", "b") for number in range(6)]
@@ -31,13 +24,7 @@ def test_a_dead_broker_is_met_once_a_round_and_nothing_is_refused() -> None:
 
 @rows(
     ("listed", "dead", "attempts", "refused"),
-    [
-        (THREE, "a", 3, 0.0),
-        (THREE, "ab", 3, 0.0),
-        (THREE, "ab", 1, 48.0),
-        (TWO, "a", 1, 36.0),
-        (TWO, "ab", 3, 72.0),
-    ],
+    [(THREE, "a", 3, 0.0), (THREE, "ab", 3, 0.0), (THREE, "ab", 1, 48.0), (TWO, "a", 1, 36.0), (TWO, "ab", 3, 72.0)],
 )
 def test_what_is_refused_depends_on_the_attempts(listed: list[Queue], dead: str, attempts: int, refused: float) -> None:
     sends = in_turn(listed, frozenset(dead), 72.0, attempts)

@@ -19,8 +19,7 @@ from rocketmq_selfbalance.strategies import (
 from tests.rows import rows
 
 PREFIX = MachineRoomResolver(
-    broker_deploy_in=lambda queue: queue.broker.partition("-")[0],
-    consumer_deploy_in=lambda cid: cid.partition("-")[0],
+    broker_deploy_in=lambda queue: queue.broker.partition("-")[0], consumer_deploy_in=lambda cid: cid.partition("-")[0]
 )
 
 
@@ -84,10 +83,7 @@ def test_strategies_carry_rocketmqs_names() -> None:
     ]
 
 
-ROOMS = MachineRoomResolver(
-    broker_deploy_in=lambda queue: queue.broker[:1],
-    consumer_deploy_in=lambda cid: cid[-1:],
-)
+ROOMS = MachineRoomResolver(broker_deploy_in=lambda queue: queue.broker[:1], consumer_deploy_in=lambda cid: cid[-1:])
 brokers = st.text("12@-\U0001f600\uffee", min_size=1, max_size=4)
 queue_lists = st.lists(st.builds(Queue, st.just("T"), brokers, st.integers(0, 5)), min_size=1, max_size=40)
 id_lists = st.lists(st.text("abc12\U0001f600\uffee", min_size=1, max_size=3), min_size=1, max_size=12)

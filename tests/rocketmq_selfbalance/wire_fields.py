@@ -250,6 +250,6 @@ KNOWN = {
     (offsets.ConsumerSendMsgBack, "tries"): (
         "a client that gives a record up in ordered consumption sends it anew, as a producer does (SEND_MESSAGE_V2,"
         " 310), with the number of tries as a property; the model has one request for both ways"
-    ),
+    )
 }
 """Fields that no wire carries, with the reason why they are still there. Shall become fewer."""

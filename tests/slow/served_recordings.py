@@ -12,13 +12,7 @@ from functools import partial
 from typing import Any, Final
 
 from compare.conformance.cases import kafka_version
-from compare.conformance.kafka_recordings.happened import (
-    Called,
-    Delivery,
-    Happened,
-    delivered_again,
-    silences,
-)
+from compare.conformance.kafka_recordings.happened import Called, Delivery, Happened, delivered_again, silences
 from compare.conformance.kafka_recordings.playing import Heard
 from compare.conformance.kafka_recordings.scenario import Plan
 from compare.conformance.recordings import Change

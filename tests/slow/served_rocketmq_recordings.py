@@ -15,30 +15,13 @@ from signal import SIGCONT, SIGSTOP
 from typing import Final, NamedTuple
 
 from compare.conformance.recordings import changed, ownership
-from compare.conformance.rocketmq_recordings.happened import (
-    RECORDED_CODES,
-    Happened,
-    Held,
-    Request,
-    queues_of,
-    twice,
-)
+from compare.conformance.rocketmq_recordings.happened import RECORDED_CODES, Happened, Held, Request, queues_of, twice
 from compare.conformance.rocketmq_recordings.reading import Lifecycle, Recording, is_retry, settings_of
 from compare.conformance.rocketmq_recordings.scenario import Plan
 from compare.testing.brokers import RocketMQBrokers
 from protocols.engine.nodes import Message
 from protocols.java import Queue
-from protocols.scenario.events import (
-    BrokerEvent,
-    Crash,
-    Disconnect,
-    Event,
-    Hang,
-    Join,
-    Leave,
-    Queues,
-    Subscribe,
-)
+from protocols.scenario.events import BrokerEvent, Crash, Disconnect, Event, Hang, Join, Leave, Queues, Subscribe
 from rocketmq_selfbalance.messages.membership import HeartBeat
 from rocketmq_selfbalance.registry import STRATEGIES
 from rocketmq_selfbalance.wire.refusals import kind_of

@@ -98,13 +98,7 @@ class Play(NamedTuple):
 
 EXPLICIT: Final = {"share.acknowledgement.mode": "explicit"}
 STORIES: Final = {
-    "crowd": Play(
-        100,
-        {},
-        [(15, "c3")],
-        slow=[(30, "c1", 60_000), (40, "c2", 40_000)],
-        kills=[(33, "c1")],
-    ),
+    "crowd": Play(100, {}, [(15, "c3")], slow=[(30, "c1", 60_000), (40, "c2", 40_000)], kills=[(33, "c1")]),
     "lonely": Play(50, EXPLICIT, [(70, "c3")], poison=[(10, 0)], kills=[(15, "c2")], closes=[(80, "c1")]),
 }
 """``crowd``: a third member joins, one is killed with a record in hand, one handles a record for longer than its lock.

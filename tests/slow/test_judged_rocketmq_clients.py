@@ -22,7 +22,7 @@ pytestmark = pytest.mark.slow
 SOURCE: Final = Path(__file__).parents[2] / "examples" / "clients" / "RocketMQConsumer.java"
 
 DIFFERENT: Final[Mapping[str, str]] = {
-    "frozen until another has its queues": "which of two threads wakes first decides whether it gives up locks",
+    "frozen until another has its queues": "which of two threads wakes first decides whether it gives up locks"
 }
 """Where the model is known to differ, and why."""
 

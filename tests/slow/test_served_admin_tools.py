@@ -14,16 +14,7 @@ from protocols import Queue
 from tests.compare.reading.reading_kafka import read, text
 from tests.kafka_coordinator.wire.serving import Serving, serving
 from tests.slow.java import UnavailableError, find_java
-from tests.slow.live_groups import (
-    GROUPS,
-    TOPICS,
-    audit,
-    audited_groups,
-    comparable,
-    make_topics,
-    observed,
-    run_groups,
-)
+from tests.slow.live_groups import GROUPS, TOPICS, audit, audited_groups, comparable, make_topics, observed, run_groups
 from tests.slow.real_kafka import VERSIONS, RealKafka, kafka_jars
 
 pytestmark = pytest.mark.slow

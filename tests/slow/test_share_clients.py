@@ -117,13 +117,7 @@ def test_java_acknowledges_in_each_way(java: Program, broker: KafkaBroker) -> No
         handled = told(one, *kinds)
         assert [each for each in handled if each[2] == 1] == [("failed", "one", 1, count) for count in range(1, 6)]
         assert [(kind, count) for kind, _, offset, count in handled if offset == 3] == [("renewed", 1), ("handled", 1)]
-        assert ends(broker) == {
-            0: "acknowledged",
-            1: "archived",
-            2: "archived",
-            3: "acknowledged",
-            4: "acknowledged",
-        }
+        assert ends(broker) == {0: "acknowledged", 1: "archived", 2: "archived", 3: "acknowledged", 4: "acknowledged"}
         renewed = [each.fact for each in broker.group("g").timeline.facts if isinstance(each.fact, Renewed)]
         assert {(each.member, each.first) for each in renewed} == {("one", 3)}
         one.say("close", "one")

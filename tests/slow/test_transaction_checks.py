@@ -82,11 +82,5 @@ def test_any_producer_of_the_topic_is_asked_as_by_a_real_proxy(tmp_path: Path) -
     finally:
         brokers.close()
     assert (
-        ours
-        == real
-        == (
-            {"own", "first", "second"},
-            {("1", "TRANSACTION_CHECK_TIMES,__transactionId__,mine")},
-            {True},
-        )
+        ours == real == ({"own", "first", "second"}, {("1", "TRANSACTION_CHECK_TIMES,__transactionId__,mine")}, {True})
     )

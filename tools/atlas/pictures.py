@@ -47,11 +47,7 @@ def unread(atlas: Allocations, shape: str) -> Picture:
     scale = Scale(0.0, 1.0, percent)
     queues: list[int | None] = [queues_of(size, "none") for size in atlas.sizes]
     return _maps(
-        atlas,
-        losing(atlas, shape),
-        title,
-        scale,
-        lambda variant: (list(atlas.of(variant, shape, "unowned")), queues),
+        atlas, losing(atlas, shape), title, scale, lambda variant: (list(atlas.of(variant, shape, "unowned")), queues)
     )
 
 

@@ -36,10 +36,7 @@ def _panel(heading: str, told: Sequence[Span | None], left: float, floor: float,
     # The outer numbers stay within the panel: they would run into those of the next one.
     for share, anchor in ((0.0, "start"), (0.5, "middle"), (1.0, "end")):
         x = left + share * _WIDE
-        parts += [
-            line(x, _HEAD, x, floor, FAINT),
-            text(x, floor + 16, f"{number(most * share)} {unit}", anchor=anchor),
-        ]
+        parts += [line(x, _HEAD, x, floor, FAINT), text(x, floor + 16, f"{number(most * share)} {unit}", anchor=anchor)]
     for at, span in enumerate(told):
         if span is None:
             continue

@@ -59,12 +59,7 @@ def timeline() -> str:
     orders = [RunOrder(variant, whole=True, with_chart_data=True) for variant in variants_of(scenario, tuple(SHOWN))]
     drawn = drawn_of(scenario, list(run_all(orders, lambda _: None, processes=1)))
     (join,) = (event.at for event in scenario.events)
-    payload = {
-        **drawn,
-        "names": SHOWN,
-        "from": join - BEFORE_MS,
-        "to": join + AFTER_MS,
-    }
+    payload = {**drawn, "names": SHOWN, "from": join - BEFORE_MS, "to": join + AFTER_MS}
     scripts = [asset("dom.js")]
     scripts += [asset(f"comparison/{name}") for name in ("data.js", "axis.js", "ownership.js")]
     scripts.append((ASSETS / "home.js").read_text(encoding="utf-8"))

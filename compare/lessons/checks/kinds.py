@@ -73,8 +73,7 @@ def is_several(value: object, fits: Callable[[object], bool]) -> bool:
 def mapping(asked: str, fits: Callable[[object], bool]) -> Kind:
     """A mapping from texts to values that fit."""
     return Kind(
-        asked,
-        lambda value: isinstance(value, Mapping) and all(is_text(key) and fits(value[key]) for key in value),
+        asked, lambda value: isinstance(value, Mapping) and all(is_text(key) and fits(value[key]) for key in value)
     )
 
 

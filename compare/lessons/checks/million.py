@@ -42,8 +42,7 @@ def _needlessly(answer: Callable[[object], _Frame]) -> str | None:
     figures = spark.session().createDataFrame(_ROWS, _FIGURES)
     found = lived_through(lambda: answer(figures), "Your function")
     Kind(
-        "a DataFrame with the column group",
-        lambda value: isinstance(value, type(figures)) and "group" in value.columns,
+        "a DataFrame with the column group", lambda value: isinstance(value, type(figures)) and "group" in value.columns
     ).demand(found)
     groups = {row["group"] for row in lived_through(found.collect, "What your function returns")}
     right = {row["group"] for row in figures.collect() if row["idle_members"] and row["queues"] >= row["members"]}

@@ -37,10 +37,7 @@ def _number(answer: int) -> str | None:
     return None
 
 
-_SHARES = mapping(
-    "a mapping from each member to the list of its queues",
-    lambda queues: is_several(queues, is_whole),
-)
+_SHARES = mapping("a mapping from each member to the list of its queues", lambda queues: is_several(queues, is_whole))
 
 
 _GROUP_NAMES = ("m0", "m1", "m2", "blue", "red", "m10", "c1")

@@ -23,10 +23,7 @@ from kafka_coordinator.consumer.share.state import ShareState
 from kafka_coordinator.consumer.state import ConsumerState, InFlightRequest, protocol_member
 from kafka_coordinator.consumer.state.membership import LocalAssignment
 from kafka_coordinator.coordinator.share_groups.messages import ShareGroupHeartbeat, ShareGroupHeartbeatAnswer
-from kafka_coordinator.share.messages import (
-    ShareAcknowledgeAnswer,
-    ShareFetchAnswer,
-)
+from kafka_coordinator.share.messages import ShareAcknowledgeAnswer, ShareFetchAnswer
 from protocols.engine.nodes import OPERATOR, Message, Outbox, Time, TimerName
 from protocols.facts import Noted
 from protocols.node_state import NodeState

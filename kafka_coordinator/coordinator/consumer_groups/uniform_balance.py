@@ -21,13 +21,7 @@ from typing import Final, TypeAlias, TypeVar
 from kafka_coordinator.assignors.inputs import Partition
 from kafka_coordinator.assignors.uniform import id_hash
 from kafka_coordinator.coordinator.consumer_groups.subscribed import SubscribedTopics
-from protocols.java import (
-    entry_order,
-    grown_size,
-    number_entry_order,
-    spread,
-    string_hash,
-)
+from protocols.java import entry_order, grown_size, number_entry_order, spread, string_hash
 
 T = TypeVar("T")
 

@@ -19,11 +19,7 @@ from kafka_coordinator.coordinator.consumer_groups.sessions import is_due, own_s
 from kafka_coordinator.coordinator.consumer_groups.uniform_balance import iterated, member_order
 from kafka_coordinator.coordinator.core import Core
 from kafka_coordinator.coordinator.group import session_timer
-from kafka_coordinator.coordinator.settings import (
-    SHARE_ASSIGNMENT_INTERVAL,
-    SHARE_HEARTBEAT_INTERVAL,
-    BrokerSettings,
-)
+from kafka_coordinator.coordinator.settings import SHARE_ASSIGNMENT_INTERVAL, SHARE_HEARTBEAT_INTERVAL, BrokerSettings
 from kafka_coordinator.coordinator.share_groups import initializing, states
 from kafka_coordinator.coordinator.share_groups.group import NO_TARGET, NOTHING, ShareGroup, ShareMember, Target
 from kafka_coordinator.coordinator.share_groups.messages import ShareGroupHeartbeat, ShareGroupHeartbeatAnswer
@@ -228,11 +224,7 @@ def _proceed(
     tells = (
         request.member_epoch == JOINS
         or request.topics is not None
-        or (updated.assigned, updated.of_topics)
-        != (
-            member.assigned,
-            member.of_topics,
-        )
+        or (updated.assigned, updated.of_topics) != (member.assigned, member.of_topics)
     )
     interval = own_setting(core, group.id, SHARE_HEARTBEAT_INTERVAL)
     assignment = in_order(updated.assigned) if tells else None

@@ -105,9 +105,7 @@ def test_a_broken_server_is_one_line_and_exit_code_2_and_other_sources_are_told(
 
 
 @pytest.mark.parametrize("answer", [silence, trickle])
-def test_a_kafka_server_that_is_silent_or_trickles_is_one_line_within_the_time(
-    answer: kafka_server.Answerer,
-) -> None:
+def test_a_kafka_server_that_is_silent_or_trickles_is_one_line_within_the_time(answer: kafka_server.Answerer) -> None:
     pytest.importorskip("confluent_kafka")
     with kafka_server.serving(answer) as address:
         assert "no Kafka broker answers" in one_line(f"kafka://{address}", timeout_s=1.5)

@@ -39,8 +39,7 @@ def test_encodings(subtests: pytest.Subtests, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("raw", "line", "why"),
-    [(b"", None, "empty"), (b" \n\n", None, "empty"), (b"a\nb\0c", 2, "binary")],
+    ("raw", "line", "why"), [(b"", None, "empty"), (b" \n\n", None, "empty"), (b"a\nb\0c", 2, "binary")]
 )
 def test_what_has_no_text(tmp_path: Path, raw: bytes, line: int | None, why: str) -> None:
     path = tmp_path / "x.txt"

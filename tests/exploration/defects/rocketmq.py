@@ -23,12 +23,7 @@ CRASHED_ORDERLY = scope(_GROUP, "crash: c1", system="rocketmq:AVG", settings="or
 DISCONNECTED_ORDERLY = scope(_GROUP, "disconnect: c1", system="rocketmq:AVG", settings="orderly: true")
 GROWN = scope(_GROUP, "queues: {orders: 4}", system="rocketmq:AVG", settings="")
 COMMITTED = scope(
-    _GROUP,
-    "crash: c1",
-    system="rocketmq:AVG",
-    orders=1,
-    load="1/s",
-    settings="notifyConsumerIdsChangedEnable: false",
+    _GROUP, "crash: c1", system="rocketmq:AVG", orders=1, load="1/s", settings="notifyConsumerIdsChangedEnable: false"
 )
 """The owner of the only queue has committed offsets of it."""
 

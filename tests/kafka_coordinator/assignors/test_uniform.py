@@ -47,11 +47,7 @@ def test_a_target_that_a_subscribed_topic_does_not_have_makes_it_fail(wanted: di
 def test_balance_travels_along_overlapping_subscriptions() -> None:
     targets = {"A": _all_of("T1", 6), "B": _all_of("T2", 3)}
     group = group_of({"T1": 6, "T2": 3}, {"A": "T1", "B": "T1 T2", "C": "T2"}, claims=targets)
-    assert owned(group, uniform(group)) == {
-        "A": "T1-0 T1-1 T1-2 T1-3",
-        "B": "T1-4 T1-5 T2-0",
-        "C": "T2-1 T2-2",
-    }
+    assert owned(group, uniform(group)) == {"A": "T1-0 T1-1 T1-2 T1-3", "B": "T1-4 T1-5 T2-0", "C": "T2-1 T2-2"}
 
 
 def test_a_topic_that_does_not_exist_is_an_error() -> None:

@@ -7,12 +7,7 @@ from hypothesis import strategies as st
 from kafka_coordinator.coordinator import BrokerSettings, OffsetsLeaders, OffsetsTopic
 from kafka_coordinator.coordinator.log import CommittedOffset, GroupKey, OffsetKey, PartitionLog, offsets_partition
 from kafka_coordinator.coordinator.node import offsets_topic
-from kafka_coordinator.coordinator.states import (
-    DEAD,
-    EMPTY,
-    PREPARING_REBALANCE,
-    STABLE,
-)
+from kafka_coordinator.coordinator.states import DEAD, EMPTY, PREPARING_REBALANCE, STABLE
 from tests.kafka_coordinator.coordinator.coordinator_desk import ONE_PARTITION, Desk
 from tests.rows import rows
 

@@ -1,10 +1,6 @@
 """The join phase over time where no recorded trace shows it: delays, parked joins, what the observer is told."""
 
-from kafka_coordinator.coordinator.states import (
-    COMPLETING_REBALANCE,
-    EMPTY,
-    PREPARING_REBALANCE,
-)
+from kafka_coordinator.coordinator.states import COMPLETING_REBALANCE, EMPTY, PREPARING_REBALANCE
 from kafka_coordinator.messages import LeaveGroup, Leaving, SyncGroup
 from protocols.facts import Granted, RebalanceBegan, RebalanceEnded
 from tests.kafka_coordinator.coordinator.coordinator_desk import Desk

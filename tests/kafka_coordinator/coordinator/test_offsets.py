@@ -29,10 +29,7 @@ def test_commits_are_told_under_the_member_s_name_and_the_queue_s() -> None:
         desk.world.receive(desk.now, "client", request)
     told = [each.fact for each in desk.world.take_facts()]
     queue = Queue("t", "broker-a", 0)
-    assert told == [
-        Committed("g", queue, 4, "c0", 1, ""),
-        Committed("g", queue, 4, "c0", 5, "ILLEGAL_GENERATION"),
-    ]
+    assert told == [Committed("g", queue, 4, "c0", 1, ""), Committed("g", queue, 4, "c0", 5, "ILLEGAL_GENERATION")]
 
 
 def test_a_deleted_topic_takes_its_offsets_with_it() -> None:

@@ -9,15 +9,9 @@ from kafka_coordinator import errors
 from kafka_coordinator.coordinator import OffsetsLeaders, Topics, states
 from kafka_coordinator.coordinator.states import GROUP, PREPARING_REBALANCE
 from tests.kafka_coordinator.coordinator.coordinator_desk import Desk
-from tests.kafka_coordinator.coordinator.coordinator_stories import (
-    DIRECTED,
-)
+from tests.kafka_coordinator.coordinator.coordinator_stories import DIRECTED
 
-SETTINGS = {
-    "offsets.retention.minutes": 1,
-    "offsets.retention.check.interval.ms": 60_000,
-    "group.max.size": 4,
-}
+SETTINGS = {"offsets.retention.minutes": 1, "offsets.retention.check.interval.ms": 60_000, "group.max.size": 4}
 PROTOCOLS = st.sampled_from([("range",), ("range", "roundrobin"), ("roundrobin", "range"), ("roundrobin",), ()])
 TOPICS = st.sampled_from([("t",), ("t", "u")])
 INSTANCES = st.sampled_from([None, "i", "j"])

@@ -1,8 +1,6 @@
 """A known static instance that comes without a member id (spec 2.8)."""
 
-from kafka_coordinator.coordinator.states import (
-    PREPARING_REBALANCE,
-)
+from kafka_coordinator.coordinator.states import PREPARING_REBALANCE
 from tests.kafka_coordinator.coordinator.coordinator_desk import Desk
 
 

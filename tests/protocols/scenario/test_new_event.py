@@ -107,10 +107,7 @@ def test_yaml_is_read_and_written() -> None:
         (("{at: 5s, drain: c1, topics: orders}",), "line 14: events[0].for: is missing"),
         (("{at: 5s, drain: c9, topics: [], for: 1s}",), "line 14: events[0].drain: unknown member 'c9'"),
         (("{at: 5s, drain: c1, topics: [order], for: 1s}",), "line 14: events[0].topics[0]: unknown topic 'order'"),
-        (
-            ("{at: 1s, crash: c2}", Drain.example),
-            "line 15: events[1].drain: c1 does not run at 5s: c2 crashes at 1s",
-        ),
+        (("{at: 1s, crash: c2}", Drain.example), "line 15: events[1].drain: c1 does not run at 5s: c2 crashes at 1s"),
         (
             (Drain.example, "{at: 6s, drain: c2, topics: orders, for: 1s}"),
             "line 15: events[1].drain: c2 is still in the previous one until 15s",

@@ -115,13 +115,7 @@ def test_equal_events_are_told_together() -> None:
         "{at: 1s, hang: a1, for: 2s}",
         "{at: 1s, hang: a2, for: 3s}",
     )
-    assert described(day.events) == [
-        "c2 and c3 crash",
-        "d leaves",
-        "c4 crashes",
-        "a1 hangs for 2s",
-        "a2 hangs for 3s",
-    ]
+    assert described(day.events) == ["c2 and c3 crash", "d leaves", "c4 crashes", "a1 hangs for 2s", "a2 hangs for 3s"]
     assert described(()) == []
 
 

@@ -102,19 +102,11 @@ def test_queues_live_as_long_as_the_scenario_lets_them() -> None:
         Queue("U", "a", 0): ((0.0, 30_000.0),),
     }
     # Kafka numbers partitions through, and never has fewer of them.
-    assert lifetimes(made, THROUGHOUT) == {
-        Queue("T", "", 2): ((10_000.0, inf),),
-        Queue("U", "", 0): ((0.0, 30_000.0),),
-    }
+    assert lifetimes(made, THROUGHOUT) == {Queue("T", "", 2): ((10_000.0, inf),), Queue("U", "", 0): ((0.0, 30_000.0),)}
 
 
 STATEMENTS = st.lists(
-    st.tuples(
-        st.integers(1, 5),
-        st.sampled_from(["c1", "c2", "c3"]),
-        st.sets(st.sampled_from([A, B, C])),
-    ),
-    max_size=25,
+    st.tuples(st.integers(1, 5), st.sampled_from(["c1", "c2", "c3"]), st.sets(st.sampled_from([A, B, C]))), max_size=25
 )
 
 

@@ -72,10 +72,7 @@ def test_records_of_a_killed_client_come_back_after_two_minutes_for_the_proxy_go
 @pytest.mark.parametrize("renews", [True, False])
 def test_a_slow_listener_keeps_its_record_as_long_as_the_proxy_renews_it(renews: bool) -> None:
     result = run(
-        {"c1": {"handle": "85s", "threads": 400}},
-        settings={"enableProxyAutoRenew": renews},
-        queues=1,
-        lasts="4min",
+        {"c1": {"handle": "85s", "threads": 400}}, settings={"enableProxyAutoRenew": renews}, queues=1, lasts="4min"
     )
     again = [each for each in given_of(result) if each.attempt == 2]
     if renews:

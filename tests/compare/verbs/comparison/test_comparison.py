@@ -239,7 +239,7 @@ def test_the_ending_knows_who_is_alive_and_which_queues_there_are() -> None:
             {"at": "6s", "queues": {"T": {"a-1": 1, "b-1": 3}}},
             {"at": "7s", "subscribe": {"c1": ["T", "V"]}},
             {"at": "8s", "add_topic": {"V": 1}},
-        ],
+        ]
     )
     found = ending(ended, PER_BROKER)
     assert list(found.members) == [MemberKey("g", "c2"), MemberKey("g", "c1")]

@@ -80,8 +80,7 @@ def test_the_report_begins_with_who_is_best_the_ownership_and_three_figures_and_
 
 def test_a_loss_that_every_variant_has_takes_nobodys_star() -> None:
     scenario = made(
-        events=[{"at": "20s", "poison": "X-0", "attempts": 2}],
-        systems=["kafka:range", "kafka-zookeeper:roundrobin"],
+        events=[{"at": "20s", "poison": "X-0", "attempts": 2}], systems=["kafka:range", "kafka-zookeeper:roundrobin"]
     )
     records = ran(scenario)[1]["variants"]
     assert [each["harm"]["work"]["skipped"] for each in records] == [1, 1]

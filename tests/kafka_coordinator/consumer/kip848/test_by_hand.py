@@ -2,14 +2,7 @@
 
 from kafka_coordinator.consumer import Close, Subscribe
 from kafka_coordinator.consumer.commands import BeginPoll, EndPoll, ListenerReturned
-from kafka_coordinator.consumer.kip848.states import (
-    FATAL,
-    PREPARE_LEAVING,
-    RECONCILING,
-    STABLE,
-    STALE,
-    UNSUBSCRIBED,
-)
+from kafka_coordinator.consumer.kip848.states import FATAL, PREPARE_LEAVING, RECONCILING, STABLE, STALE, UNSUBSCRIBED
 from kafka_coordinator.messages import ConsumerGroupHeartbeat
 from tests.kafka_coordinator.consumer.kip848.scripted import ScriptedMember
 from tests.rows import rows

@@ -3,14 +3,7 @@
 from kafka_coordinator import errors
 from kafka_coordinator.consumer import CommitNow, GoOn, StopPolling, Subscribe
 from kafka_coordinator.consumer.kip848.polling import REACTIONS
-from kafka_coordinator.consumer.kip848.states import (
-    CONSUMER_PROTOCOL,
-    FATAL,
-    JOINING,
-    STABLE,
-    STALE,
-    UNSUBSCRIBED,
-)
+from kafka_coordinator.consumer.kip848.states import CONSUMER_PROTOCOL, FATAL, JOINING, STABLE, STALE, UNSUBSCRIBED
 from kafka_coordinator.messages import ConsumerGroupHeartbeat
 from protocols.facts import Noted, TimedOut
 from protocols.state_machine import Edge

@@ -117,10 +117,7 @@ def test_every_edge_is_taken() -> None:
     assert {edge for edge in edges - taken if edge[0] != edge[2]} == BY_HAND
 
 
-BY_HAND = {
-    ("PREPARE_LEAVING", "fenced", "UNSUBSCRIBED"),
-    ("PREPARE_LEAVING", "refused", "FATAL"),
-}
+BY_HAND = {("PREPARE_LEAVING", "fenced", "UNSUBSCRIBED"), ("PREPARE_LEAVING", "refused", "FATAL")}
 """Only where the user's own listener takes its time while the member leaves: see the tests of `by_hand`."""
 
 

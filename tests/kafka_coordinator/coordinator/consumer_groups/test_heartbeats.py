@@ -1,9 +1,6 @@
 """ConsumerGroupHeartbeat: the executed runs of the specification (6.11, 6.12), and what is refused."""
 
-from kafka_coordinator.coordinator.consumer_groups.states import (
-    M_STABLE,
-    UNREVOKED,
-)
+from kafka_coordinator.coordinator.consumer_groups.states import M_STABLE, UNREVOKED
 from protocols.facts import Granted, RebalanceBegan, RebalanceEnded
 from tests.kafka_coordinator.coordinator.consumer_groups.consumer_group_desk import ConsumerDesk
 

@@ -1,10 +1,7 @@
 """Classic and consumer members in one group: upgrade, downgrade, and a defect of the released broker (6.9, 6.13)."""
 
 from kafka_coordinator.coordinator import states as classic_states
-from kafka_coordinator.coordinator.consumer_groups.states import (
-    ASSIGNING,
-    M_STABLE,
-)
+from kafka_coordinator.coordinator.consumer_groups.states import ASSIGNING, M_STABLE
 from tests.kafka_coordinator.coordinator.consumer_groups.consumer_group_desk import ConsumerDesk, partitions
 from tests.rows import rows
 
