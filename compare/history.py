@@ -10,27 +10,32 @@ Groups come worst first (`_rank`). Nothing is rounded, null is what no snapshot 
 are over time.
 """
 
-import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date
+from functools import partial
 from importlib.util import find_spec
 from pathlib import Path
-from typing import TypedDict
+from typing import TypeAlias, TypedDict, TypeVar
 
 import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
-from compare.figures.histories import COUNTED, MEASURED, TOPIC_FIELDS, HistoryRecord, Unfair, records_of
-from compare.figures.standing import timed
+from compare.figures.histories import HistoryRecord, records_of
+from compare.figures.history_parts import COUNTED, MEASURED, TOPIC_FIELDS, Part, Unfair, part_of
+from compare.figures.standing import Standing, polls_of, standing
 from compare.snapshots import SNAPSHOTS, VERSION, VERSION_KEY, snapshot_files, snapshot_schema, superseded
 from protocols import UserError
 
-ROWS_FOR_SPARK = 3_000_000
-"""From so many groups and topics of groups in all snapshots on, Spark is chosen: it needs less memory and more than one
-processor, and starting it takes longer than counting fewer."""
+ROWS_FOR_SPARK = 50_000_000
+"""From so many groups and topics of groups in all snapshots on, Spark is chosen, which uses more than one processor:
+starting it takes as long as counting some ten million here."""
 
+ROWS_OF_PART = 500_000
+"""Rows of snapshots that are counted at once, unless a file has more."""
+
+_NAMES = ["system", "group"]
 _DAMAGED = (pa.ArrowException, OSError, ValueError)
 
 
@@ -129,6 +134,9 @@ def _first_line(error: Exception) -> str:
 
 
 Days = tuple[date | None, date | None]
+Source: TypeAlias = str | pa.BufferReader
+Files: TypeAlias = Iterator[tuple[str, Source]]
+T = TypeVar("T")
 
 
 class _UnreadableError(Exception):
@@ -152,7 +160,9 @@ def counted(
         engine = "spark" if remote or many else "local"
 
     def count(of: Selection) -> list[HistoryRecord]:
-        return _local(of, unfair, groups) if engine == "local" else _on_spark(of, unfair, groups, clusters, days)
+        job = _local if engine == "local" else partial(_on_spark, clusters, days)
+        polls = standing(job(of, lambda files: (_polls(*file) for file in files)))
+        return records_of(job(of, lambda files: _parts(files, polls, unfair, groups)))
 
     try:
         return count(selection), selection
@@ -164,26 +174,25 @@ def counted(
     return count(rest), rest
 
 
+def _local(selection: Selection, job: Callable[[Files], Iterable[T]]) -> list[T]:
+    try:
+        return list(job((file, file) for file in _files(selection)))
+    except _DAMAGED as error:
+        raise _UnreadableError(_first_line(error)) from None
+
+
 def _on_spark(
-    selection: Selection, unfair: Unfair, groups: Sequence[str], clusters: Sequence[str], days: Days
-) -> list[HistoryRecord]:
-    from compare.figures.spark.history import history, paths_below
+    clusters: Sequence[str], days: Days, selection: Selection, job: Callable[[Files], Iterable[T]]
+) -> list[T]:
+    from compare.figures.spark.history import over_files, paths_below
     from compare.figures.spark.sessions import SparkError, first_line, session
-
-    wanted = _columns(unfair)
-
-    def read(path: str, content: pa.Buffer, columns: Sequence[str] | None) -> pa.Table:
-        return _read(path, pa.BufferReader(content), wanted if columns is None else columns)
-
-    def count(rows: pa.Table, polls: pa.Table) -> list[str]:
-        return [json.dumps(record) for record in _records(rows, polls, unfair, groups)]
 
     try:
         if "://" in selection.root:
             files = [path for path in paths_below(session(), selection.root) if _asked_for(path, clusters, days)]
         else:
             files = list(_files(selection))
-        return [json.loads(record) for record in (history(session(), files, read, count) if files else ())]
+        return over_files(session(), files, job) if files else []
     except SparkError as error:
         raise _UnreadableError(first_line(error)) from None
 
@@ -197,31 +206,38 @@ def _asked_for(path: str, clusters: Sequence[str], days: Days) -> bool:
     return is_in_time and (not clusters or cluster.removeprefix("cluster=") in clusters)
 
 
-def _columns(unfair: Unfair) -> list[str]:
-    columns = ["system", "group", "ms", "every_s", *COUNTED, *MEASURED, "joined", "left", "topics"]
-    return list(dict.fromkeys(["cluster", *columns, unfair.column]))
+def _polls(path: str, source: Source) -> tuple[str, pa.Table]:
+    """The cluster and the polls of a file."""
+    return _cluster(path), polls_of(_read(source, ["ms", "every_s"]))
 
 
-def _records(rows: pa.Table, polls: pa.Table, unfair: Unfair, groups: Sequence[str]) -> list[HistoryRecord]:
-    if groups:
-        rows = rows.filter(pc.is_in(rows["group"], pa.array(groups)))
-    return records_of(timed(rows, polls), unfair)
+def _parts(files: Files, polls: Mapping[str, Standing], unfair: Unfair, groups: Sequence[str]) -> Iterator[Part]:
+    """The parts of these files, some hundred thousand rows each."""
+    wanted = ["system", "group", "ms", *COUNTED, *MEASURED, "joined", "left", "topics", unfair.column]
+    names = pa.array(groups, pa.string())
+    waiting: list[tuple[str, pa.Table]] = []
+    for path, source in files:
+        rows = _read(source, list(dict.fromkeys(wanted)))
+        if groups:
+            rows = rows.filter(pc.is_in(rows["group"].cast(pa.string()), names))
+        if len(rows):
+            waiting.append((_cluster(path), rows))
+        if sum(len(rows) for _, rows in waiting) >= ROWS_OF_PART:
+            yield part_of(waiting, polls, unfair)
+            waiting = []
+    if waiting:
+        yield part_of(waiting, polls, unfair)
 
 
-def _local(selection: Selection, unfair: Unfair, groups: Sequence[str]) -> list[HistoryRecord]:
-    columns = _columns(unfair)
-    try:
-        rows = pa.concat_tables(_read(file, file, columns) for file in _files(selection))
-    except _DAMAGED as error:
-        raise _UnreadableError(_first_line(error)) from None
-    return _records(rows, rows, unfair, groups)
+def _cluster(path: str) -> str:
+    return Path(path).parent.name.removeprefix("cluster=")
 
 
-def _read(path: str, source: str | pa.BufferReader, columns: Sequence[str]) -> pa.Table:
-    """These columns of a file, null where it lacks one; ``cluster`` is told by its path, ``ms`` by the column ``at``.
-    Of topics only what is counted."""
+def _read(source: Source, columns: Sequence[str]) -> pa.Table:
+    """These columns of a file, null where it lacks one; ``ms`` is told by the column ``at``. Names are dictionaries,
+    and of topics there is only what is counted."""
     schema = snapshot_schema()
-    with pq.ParquetFile(source, page_checksum_verification=True) as opened:
+    with pq.ParquetFile(source, page_checksum_verification=True, read_dictionary=_NAMES) as opened:
         there = opened.schema_arrow.names
         wanted = [name for name in ("at", *columns) if name in there and name != "topics"]
         of_topics = [f"topics.list.element.{name}" for name in TOPIC_FIELDS] if "topics" in columns else []
@@ -229,10 +245,11 @@ def _read(path: str, source: str | pa.BufferReader, columns: Sequence[str]) -> p
     topic = pa.struct([schema.field("topics").type.value_type.field(name) for name in TOPIC_FIELDS])
     rows = table.num_rows
     at = table["at"] if "at" in there else pa.nulls(rows, pa.timestamp("ms"))
-    found = {"cluster": pa.repeat(Path(path).parent.name.removeprefix("cluster="), rows), "ms": at.cast(pa.int64())}
+    found = {"ms": at.cast(pa.int64())}
     for name in columns:
         if name not in found:
-            type = pa.list_(topic) if name == "topics" else schema.field(name).type
+            plain = pa.list_(topic) if name == "topics" else schema.field(name).type
+            type = pa.dictionary(pa.int32(), plain) if name in _NAMES else plain
             found[name] = table[name].cast(type) if name in there else pa.nulls(rows, type)
     told = pa.table({name: found[name] for name in columns})
     return told.filter(pc.is_valid(at)) if at.null_count else told

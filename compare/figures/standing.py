@@ -1,50 +1,59 @@
 """How long each snapshot of a group stands: until the next poll of its cluster, but for at most twice its interval; the
 last one for one interval."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 
 import numpy as np
+import numpy.typing as npt
 import pyarrow as pa
-import pyarrow.compute as pc
 
-from compare.figures.last_step import Flags, Integers
+from compare.figures.last_step import Flags
 
-KEYS = ("cluster", "system", "group")
+HOUR_MS, DAY_MS = 3_600_000, 86_400_000
 
-
-def timed(rows: pa.Table, polls: pa.Table) -> pa.Table:
-    """The snapshots with the column ``stands`` (milliseconds), in the order that `records_of` wants; ``polls``: columns
-    ``cluster``, ``ms`` and ``every_s``, one row or more for each poll; those count that did not see a group, too."""
-    polls = polls.group_by(["cluster", "ms"]).aggregate([("every_s", "max")])
-    polls = polls.sort_by([("cluster", "ascending"), ("ms", "ascending")])
-    every = np.rint(polls["every_s_max"].to_numpy() * 1000).astype(np.int64)
-    of_row = np.empty(rows.num_rows, dtype=np.int64)
-    row_ms = rows["ms"].to_numpy()
-    clusters = rows["cluster"].combine_chunks().dictionary_encode()
-    begins = np.flatnonzero(differs(polls, ("cluster",))).tolist()
-    for start, end in zip(begins, [*begins[1:], len(every)], strict=True):
-        ms = polls["ms"][start:end].to_numpy()
-        stands = np.append(np.minimum(np.diff(ms), 2 * every[start : end - 1]), every[end - 1])
-        here = clusters.indices.to_numpy() == clusters.dictionary.index(polls["cluster"][start]).as_py()
-        of_row[here] = stands[np.searchsorted(ms, row_ms[here])]
-    order = np.lexsort((row_ms, *(_ranks(rows[name]) for name in reversed(KEYS))))
-    return rows.append_column("stands", pa.array(of_row)).take(pa.array(order))
+Whole = npt.NDArray[np.int64]
 
 
-def _ranks(names: pa.ChunkedArray) -> Integers:
-    """The place of each name among the different ones."""
-    coded = names.combine_chunks().dictionary_encode()
-    places = np.empty(len(coded.dictionary), dtype=np.int64)
-    places[pc.array_sort_indices(coded.dictionary).to_numpy()] = np.arange(len(places))
-    found: Integers = places[coded.indices.to_numpy()]
-    return found
+@dataclass(frozen=True, slots=True)
+class Standing:
+    """The polls of a cluster in order of time: when they were (``ms`` since 1970), how long their snapshots stand
+    (``stands``, milliseconds), and how many files have a poll (``files``)."""
+
+    ms: Whole
+    stands: Whole
+    files: Whole
+
+    def places(self, ms: Whole) -> Whole:
+        """The number of the poll of each of these snapshots."""
+        first, last = np.searchsorted(self.ms, [ms.min(), ms.max()])
+        found: Whole = first + np.searchsorted(self.ms[first : last + 1], ms)
+        return found
+
+    def followed(self, files: Iterable[Whole]) -> Flags:
+        """Whether a poll has one in other files than these (each the numbers of its polls) within the hour before."""
+        others = self.files.copy()
+        for polls in files:
+            others[polls] -= 1
+        until = np.cumsum(others)
+        before = np.searchsorted(self.ms, self.ms - HOUR_MS, side="right")
+        found: Flags = until > np.append(0, until)[before]
+        return found
 
 
-def differs(rows: pa.Table, names: Sequence[str]) -> Flags:
-    """Whether a row has another of these values than the one before it; the first row has."""
-    found = np.ones(rows.num_rows, dtype=np.bool_)
-    found[1:] = False
-    for name in names:
-        column = rows[name].combine_chunks()
-        found[1:] |= pc.not_equal(column[1:], column[:-1]).to_numpy(zero_copy_only=False)
+def polls_of(rows: pa.Table) -> pa.Table:
+    """When a file's snapshots were taken (``ms``), each time once, with the longest interval (``every_s``)."""
+    return rows.group_by("ms").aggregate([("every_s", "max")]).rename_columns(["ms", "every_s"])
+
+
+def standing(files: Sequence[tuple[str, pa.Table]]) -> Mapping[str, Standing]:
+    """The polls of each cluster; ``files``: the cluster and the polls (`polls_of`) of each file, also of those that did
+    not see a group."""
+    found = {}
+    for cluster in dict.fromkeys(name for name, _ in files):
+        polls = pa.concat_tables(of_file for name, of_file in files if name == cluster)
+        each = polls.group_by("ms").aggregate([("every_s", "max"), ([], "count_all")]).sort_by("ms")
+        ms, every = each["ms"].to_numpy(), np.rint(each["every_s_max"].to_numpy() * 1000).astype(np.int64)
+        stands = np.append(np.minimum(np.diff(ms), 2 * every[:-1]), every[-1:])
+        found[cluster] = Standing(ms, stands, each["count_all"].to_numpy())
     return found

@@ -7,7 +7,8 @@ from collections.abc import Callable, Sequence
 
 from markupsafe import Markup
 
-from compare.figures.histories import STORM, DayRecord, HistoryRecord
+from compare.figures.histories import DayRecord, HistoryRecord
+from compare.figures.history_parts import STORM
 from compare.formatting import number, ratio, several
 from compare.history import HistoryDocument
 from compare.showing.console import print_line, print_table

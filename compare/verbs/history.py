@@ -71,7 +71,7 @@ def history(
     condition = NumberCondition.parse(unfair, "--unfair", _NUMBERS, "max_over_mean > 1.5")
     if report is not None:
         check_report(report)
-    from compare.figures.histories import Unfair
+    from compare.figures.history_parts import Unfair
     from compare.history import counted, document, selected
     from compare.showing.history import print_history
 

@@ -20,8 +20,9 @@ from pyspark.sql import SparkSession
 
 from compare import history
 from compare.cli import cli
-from compare.figures.histories import HistoryRecord, Unfair, records_of
-from compare.figures.standing import timed
+from compare.figures.histories import HistoryRecord, records_of
+from compare.figures.history_parts import Unfair, part_of
+from compare.figures.standing import polls_of, standing
 from compare.history import Selection, counted, document, selected
 from compare.showing.history import write_report
 from compare.snapshots import compact, snapshot_files, snapshot_schema, write_snapshot_file
@@ -54,6 +55,14 @@ def write(folder: Path, cluster: str, at: float, every_s: float, rows: Sequence[
 def snapshot_table(at: float, every_s: float, rows: Sequence[Row]) -> pa.Table:
     listed = [{"at": round(at * 1000), "every_s": every_s, **each} for each in rows]
     return pa.Table.from_pylist(listed, snapshot_schema())
+
+
+def as_read(at: float, every_s: float, rows: Sequence[Row]) -> pa.Table:
+    """A snapshot as `compare.history` reads it of a file."""
+    table = snapshot_table(at, every_s, rows).append_column("ms", pa.repeat(round(at * 1000), len(rows)))
+    for name in ("system", "group"):
+        table = table.set_column(table.column_names.index(name), name, table[name].dictionary_encode())
+    return table
 
 
 def topic(name: str, most: float, least: float, lag: int = 0) -> Row:
@@ -89,7 +98,9 @@ def random_month(draw: random.Random, days: float = 3) -> tuple[Polls, dict[str,
             at += every_s * draw.choice([1, 1, 1, 1, 0.5, 1.7, 6])
         for number, time in enumerate(times):
             stands = min(times[number + 1] - time, 2 * every_s) if number + 1 < len(times) else every_s
-            rows = [random_row(draw, f"g{each}") for each in range(4) if draw.random() < 0.9]
+            # A poll that finds no group leaves no row, and nobody knows of it.
+            seen = [each for each in range(4) if draw.random() < 0.9] or [0]
+            rows = [random_row(draw, f"g{each}") for each in seen]
             polls.append((cluster, time, every_s, rows))
             for each in rows:
                 found[f"{cluster}/{each['group']}"].append((time, round(stands * 1000), each))
@@ -199,15 +210,22 @@ def test_numbers_are_those_of_a_plain_count_before_and_after_days_are_put_togeth
 
 
 @given(st.integers(0, 2**32), st.sampled_from([0.02, 0.2, 1.5]))
-def test_numbers_of_any_snapshots_are_those_of_a_plain_count(seed: int, days: float) -> None:
-    polls, months = random_month(random.Random(seed), days)
-    table = pa.concat_tables(
-        snapshot_table(at, every_s, rows)
-        .append_column("cluster", pa.repeat(cluster, len(rows)))
-        .append_column("ms", pa.repeat(round(at * 1000), len(rows)))
-        for cluster, at, every_s, rows in polls
-    )
-    found = {f"{each['cluster']}/{each['group']}": each for each in records_of(timed(table, table), DISTANCE)}
+def test_numbers_are_those_of_a_plain_count_into_whatever_files_and_parts_the_snapshots_are_divided(
+    seed: int, days: float
+) -> None:
+    draw = random.Random(seed)
+    polls, months = random_month(draw, days)
+    tables: dict[tuple[str, int], list[pa.Table]] = {}
+    for cluster, at, every_s, rows in polls:
+        tables.setdefault((cluster, draw.randrange(4)), []).append(as_read(at, every_s, rows))
+    files = [(cluster, pa.concat_tables(of_file)) for (cluster, _), of_file in tables.items()]
+    times = standing([(cluster, polls_of(rows)) for cluster, rows in files])
+    parts: dict[int, list[tuple[str, pa.Table]]] = {}
+    for cluster, rows in files:
+        parts.setdefault(draw.randrange(3), []).append((cluster, rows))
+    some = [[(cluster, rows) for cluster, rows in part if len(rows)] for part in parts.values()]
+    records = records_of([part_of(part, times, DISTANCE) for part in some if part])
+    found = {f"{each['cluster']}/{each['group']}": each for each in records}
     assert found.keys() == months.keys()
     for name, seen in months.items():
         expected = counted_plainly(seen)
@@ -224,7 +242,7 @@ def test_few_snapshots_are_counted_without_spark_and_many_with_it(
     for most in (3, 2):
         monkeypatch.setattr(history, "ROWS_FOR_SPARK", most)
         counted(selected(str(tmp_path), None, None, ()), DISTANCE, (), "auto", (), (None, None))
-    assert asked == ["_local", "_on_spark"]
+    assert asked == ["_local"] * 2 + ["_on_spark"] * 2
 
 
 @pytest.fixture(scope="module")
@@ -317,6 +335,8 @@ def test_days_clusters_and_groups_can_be_chosen_and_the_report_shows_the_worst(t
     days = ("--since", "2026-11-23", "--until", "2026-11-23")
     chosen = ran(str(tmp_path), "--format", "json", "--cluster", "007", "--group", "<b>bad</b>", *days)
     assert {name: each["snapshots"] for name, each in groups_of(chosen).items()} == {"007/<b>bad</b>": 1}
+    at_address = ran(tmp_path.as_uri(), "--format", "json", "--cluster", "007", "--group", "<b>bad</b>", *days)
+    assert at_address.stdout == chosen.stdout
     page = tmp_path / "out.html"
     table = ran(str(tmp_path), "--format", "markdown", "--report", str(page), "--top", "1").stdout
     assert "4 groups of 2 clusters, 2026-11-22T00:00:00Z to 2026-11-24T00:00:00Z: 2 unfair at some time" in table
