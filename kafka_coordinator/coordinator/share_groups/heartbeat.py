@@ -6,7 +6,7 @@ In Kafka `GroupMetadataManager.shareGroupHeartbeat`, `shareGroupLeave` and `shar
 """
 
 from kafka_coordinator import errors
-from kafka_coordinator.assignors.inputs import AssignorError, queue_of
+from kafka_coordinator.assignors.inputs import AssignorError
 from kafka_coordinator.coordinator.consumer_groups.checks import Refused
 from kafka_coordinator.coordinator.consumer_groups.member import in_order, observe_epochs
 from kafka_coordinator.coordinator.consumer_groups.sessions import is_due, own_setting
@@ -18,7 +18,7 @@ from kafka_coordinator.coordinator.settings import (
     BrokerSettings,
 )
 from kafka_coordinator.coordinator.share_groups import initializing, states
-from kafka_coordinator.coordinator.share_groups.group import NO_TARGET, ShareGroup, ShareMember, Target
+from kafka_coordinator.coordinator.share_groups.group import NO_TARGET, ShareGroup, ShareMember, Target, topics_of
 from kafka_coordinator.coordinator.share_groups.messages import ShareGroupHeartbeat, ShareGroupHeartbeatAnswer
 from kafka_coordinator.coordinator.share_groups.storing import restart_session, store_group, store_member
 from kafka_coordinator.coordinator.share_groups.target import Targets, targets
@@ -26,6 +26,10 @@ from kafka_coordinator.errors import NONE
 from kafka_coordinator.messages import JOINS, LEAVES
 from protocols.engine.nodes import Outbox, Time
 from protocols.facts import Granted
+from protocols.java import Queue
+from protocols.load import quickly_made
+
+_queue = quickly_made(Queue)
 
 
 def share_heartbeat(core: Core, now: Time, sender: str, request: ShareGroupHeartbeat, out: Outbox) -> None:
@@ -132,7 +136,7 @@ def _proceed(
         rack=member.rack if request.rack is None else request.rack,
         client_id=request.client_id or member.client_id or request.member_id,
         host=f"/{sender}",
-        topics=member.topics if request.topics is None else tuple(sorted(set(request.topics))),
+        topics=topics_of(member, request.topics),
     )
     bumps = updated.topics != member.topics
     if not version.assignment_interval or group.target_epoch >= group.epoch:
@@ -179,7 +183,7 @@ def _proceed(
 def _observe_permission(group: ShareGroup, member: ShareMember, out: Outbox) -> None:
     """What the member may fetch now; of members with one client id nobody outside could tell which is meant."""
     if sum(each.client_id == member.client_id for each in group.members.values()) == 1:
-        queues = tuple([queue_of(partition) for partition in in_order(member.assigned)])
+        queues = tuple([_queue((topic, "", number)) for topic, number in in_order(member.assigned)])
         out.observe(Granted(group.id, member.client_id, queues, member.epoch))
 
 
@@ -200,7 +204,8 @@ def _reconciled(core: Core, member: ShareMember, target_epoch: int, target: Targ
     if member.epoch == target_epoch and not (bumps and cuts):
         return member
     topics = frozenset([topic for topic in member.topics if topic in core.partition_counts]) if cuts else target.topics
-    assigned = frozenset([each for each in target.partitions if each[0] in topics])
+    has_all = target.topics <= topics
+    assigned = frozenset(target.partitions if has_all else [each for each in target.partitions if each[0] in topics])
     member = member._replace(assigned=assigned, of_topics=target.topics & topics)
     if member.epoch == target_epoch:
         return member
