@@ -10,16 +10,21 @@ Part of `benchmarks.serving`.
 import asyncio
 import gc
 from asyncio.events import Handle
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import fields, is_dataclass
 from datetime import timedelta
 from struct import pack
 from time import thread_time
-from typing import Any
+from types import UnionType
+from typing import Any, get_args, get_origin
+from uuid import UUID
 
 from kio.serial import entity_reader
 from tabulate import tabulate
 
+from kafka_coordinator.wire.apis import APIS
 from kafka_coordinator.wire.entities import make, part, response
+from kafka_coordinator.wire.records.batches import NewRecord, batch
 from kafka_coordinator.wire.schemas import request_schema
 from kafka_coordinator.wire.served import ServedCluster
 from protocols.engine.sockets import Limits, Sockets
@@ -81,7 +86,9 @@ async def _topics(turns: Turns) -> list[list[str]]:
     names = [f"topic-number-{number:05d}" for number in range(TOPICS)]
     half = names[: TOPICS // 2]
     world = Sockets(seed=1)
-    await ServedCluster(world, topics=dict.fromkeys(names, 1), settings=_AT_ONCE).start()
+    cluster = ServedCluster(world, topics={**dict.fromkeys(names, 1), "wide": 1}, settings=_AT_ONCE)
+    await cluster.start()
+    ids = cluster.record.ids()
     asked = {
         "Metadata of all": metadata(None),
         "Metadata of each": metadata(names),
@@ -96,6 +103,7 @@ async def _topics(turns: Turns) -> list[list[str]]:
         "ShareGroupDescribe": _describing(77, "share"),
         f"Fetch of {len(half):,}": reading(half),
         f"OffsetCommit of {len(half):,}": committing(dict.fromkeys(half, 1)),
+        **{label: naming(names, ids, *how) for label, how in _MANY.items()},
     }
     rows = []
     for name, content in asked.items():
@@ -103,6 +111,103 @@ async def _topics(turns: Turns) -> list[list[str]]:
         rows.append([*await turns.of([wire], [content], [wire]), name])
     await world.close()
     return rows
+
+
+_TOPIC = ("name", "topic", "topic_name", "resource_name")
+_SHARER = {"group_id": "share", "member_id": "A" * 22, "max_records": 100, "max_bytes": 1 << 20, "batch_size": 100}
+_WRITER = {"producer_id": 0, "producer_epoch": 0, "transactional_id": "t"}
+_CONFIG = {"name": "retention.ms", "value": "1000"}
+_NEW = {"num_partitions": 1, "replication_factor": 1, "assignments": (), "configs": ()}
+_MANY: Mapping[str, tuple[int, str, Mapping[str, object]]] = {
+    "Produce": (0, "topic_data", {"records": batch([NewRecord(b"x")]), "acks": -1}),
+    "Fetch by topic id": (1, "topics", {"session_epoch": -1, "max_bytes": 1 << 20, "partition_max_bytes": 1000}),
+    "the same in a session": (1, "topics", {"max_bytes": 1 << 20, "partition_max_bytes": 1000}),
+    "Fetch that forgets": (1, "forgotten_topics_data", {"session_id": 1, "session_epoch": 1}),
+    "ListOffsets": (2, "topics", {"timestamp": -1}),
+    "OffsetCommit by topic id": (8, "topics", {"group_id": "g", "generation_id_or_member_epoch": -1}),
+    "OffsetFetch of topics": (9, "topics", {"group_id": "g"}),
+    "OffsetFetch of groups, one of them with offsets": (9, "groups", {"topics": None}),
+    "FindCoordinator": (10, "coordinator_keys", {}),
+    "JoinGroup with protocols": (11, "protocols", {"group_id": "j", "session_timeout": _MINUTE, "member_id": ""}),
+    "LeaveGroup": (13, "members", {"group_id": "classic"}),
+    "SyncGroup that names nobody": (14, "assignments", {"group_id": "classic"}),
+    "DescribeGroups": (15, "groups", {}),
+    "ListGroups": (16, "states_filter", {}),
+    "OffsetForLeaderEpoch": (23, "topics", {}),
+    "InitProducerId": (22, "", {**_WRITER, "producer_id": -1, "producer_epoch": -1, "transaction_timeout": _MINUTE}),
+    "AddPartitionsToTxn": (24, "topics", _WRITER),
+    "AddPartitionsToTxn of transactions": (24, "transactions", {}),
+    "WriteTxnMarkers": (27, "markers", {}),
+    "TxnOffsetCommit": (28, "topics", {**_WRITER, "group_id": "g", "generation_id": -1}),
+    "CreateAcls": (30, "creations", {}),
+    "DeleteAcls": (31, "filters", {}),
+    "DescribeConfigs": (32, "resources", {"resource_type": 2, "configuration_keys": None}),
+    "AlterConfigs that checks": (33, "resources", {"resource_type": 2, "validate_only": True, "configs": ()}),
+    "IncrementalAlterConfigs that checks": (44, "resources", {"resource_type": 2, "validate_only": True, **_CONFIG}),
+    "CreateTopics that checks": (19, "topics", {**_NEW, "name": "n-{}".format, "validate_only": True}),
+    "CreateTopics": (19, "topics", {**_NEW, "name": "n-{}".format}),
+    "CreatePartitions that checks": (37, "topics", {"count": 2, "validate_only": True, "assignments": None}),
+    "OffsetDelete": (47, "topics", {"group_id": "g"}),
+    "DescribeProducers": (61, "topics", {}),
+    "DescribeTransactions": (65, "transactional_ids", {}),
+    "ListTransactions": (66, "producer_id_filters", {}),
+    "ConsumerGroupDescribe of groups": (69, "group_ids", {}),
+    "DescribeTopicPartitions": (75, "topics", {"response_partition_limit": 2000, "cursor": None}),
+    "ShareGroupDescribe of groups": (77, "group_ids", {}),
+    "ShareFetch, the first": (78, "topics", {**_SHARER, "acknowledgement_batches": ()}),
+    "the next one": (78, "topics", {**_SHARER, "acknowledgement_batches": (), "share_session_epoch": 1}),
+    "ShareAcknowledge": (79, "topics", {**_SHARER, "share_session_epoch": 2, "acknowledge_types": (1,)}),
+    "ShareFetch that forgets": (78, "forgotten_topics_data", {**_SHARER, "share_session_epoch": 3}),
+    "DescribeShareGroupOffsets": (90, "topics", {"group_id": "share"}),
+    "DescribeShareGroupOffsets of groups": (90, "groups", {"topics": None}),
+    "AlterShareGroupOffsets": (91, "topics", {"group_id": "other share"}),
+    "DeleteShareGroupOffsets": (92, "topics", {"group_id": "other share"}),
+    "DeleteGroups": (42, "groups_names", {}),
+    "DeleteRecords": (21, "topics", {}),
+    "CreatePartitions of one topic": (37, "", {"name": "wide", "count": TOPICS // 2 + 1, "assignments": None}),
+    "CreateTopics of one with many": (19, "", {**_NEW, "name": "broad", "num_partitions": TOPICS // 2}),
+    "CreateTopics of one more": (19, "", {**_NEW, "name": "more"}),
+    "Metadata of the topic with many": (3, "", {"name": "broad"}),
+    "DeleteTopics": (20, "topics", {"topic_id": None}),
+}
+"""What is asked to the API, its field that has many items, and values of other fields."""
+
+
+def naming(names: Sequence[str], ids: Mapping[str, UUID], key: int, wide: str, values: Mapping[str, object]) -> bytes:
+    """A request of the newest version that names so many topics, groups or members in one of its fields, and one thing
+    in each of the others: all in all as many items as there are names."""
+
+    def arrays(kind: Any) -> int:
+        if get_origin(kind) is tuple:
+            return 1 + arrays(get_args(kind)[0])
+        parts = fields(kind) if is_dataclass(kind) else ()
+        return sum(arrays(each.type) for each in parts if each.name not in values or values[each.name])
+
+    def entity(kind: Any, at: int) -> Any:
+        return kind(**{each.name: value(each, each.type, at) for each in fields(kind) if "tag" not in each.metadata})
+
+    def value(field: Any, kind: Any, at: int) -> Any:
+        if field.name in values:
+            found = values[field.name]
+            return found(at) if callable(found) else found
+        if get_origin(kind) is UnionType or type(None) in get_args(kind):
+            kind = next(each for each in get_args(kind) if each is not type(None))
+        if get_origin(kind) is tuple:
+            (item, *_) = get_args(kind)
+            places = range(len(names) // (1 + arrays(item))) if field.name == wide else range(at, at + 1)
+            return tuple([value(field, item, place) for place in places])
+        if is_dataclass(kind):
+            return entity(kind, at)
+        kafka_type = field.metadata.get("kafka_type", "")
+        if kafka_type == "uuid":
+            return ids[names[at]]
+        if kafka_type == "string":
+            return names[at] if field.name in _TOPIC else f"{field.name}-{at}"
+        plain = {"bytes": b"", "records": b"", "bool": False, "timedelta_i32": timedelta(0)}
+        return plain.get(kafka_type, 0)
+
+    schema = request_schema(key, APIS[key].versions[1])
+    return frame(entity(schema, 0))
 
 
 def _describing(key: int, group: str) -> bytes:

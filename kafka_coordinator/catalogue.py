@@ -32,6 +32,7 @@ from kafka_coordinator.assignors.translation import (
     of_leader_with_claims,
 )
 from kafka_coordinator.assignors.translation import topic_id as topic_id
+from kafka_coordinator.assignors.uniform import IdHashes as IdHashes
 from kafka_coordinator.assignors.uniform import homogeneous as homogeneous
 from kafka_coordinator.assignors.uniform import uniform
 from protocols.strategies import ScenarioContext, StrategyRecord, never

@@ -22,6 +22,7 @@ from kafka_coordinator.catalogue import (
     Assignment,
     AssignorError,
     GroupMetadata,
+    IdHashes,
     Partition,
     ShareGroup,
     ShareMember,
@@ -217,7 +218,9 @@ def _shared(vector: _Vector) -> dict[str, object]:
     wishes = kafka_version(vector.kafka).simple_has_wishes
     got: dict[str, object] = {"subscription_type": "HOMOGENEOUS" if homogeneous else "HETEROGENEOUS"}
     try:
-        shares = simple(ShareGroup(members, assignable, vector.ids(of), homogeneous, holders), wishes=wishes)
+        shares = simple(
+            ShareGroup(members, assignable, IdHashes(vector.ids(of).get), homogeneous, holders), wishes=wishes
+        )
     except AssignorError as error:
         return {**got, "expected_error": error.error}
     shared = dict(zip(order, shares or (), strict=False))

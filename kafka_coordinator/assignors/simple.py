@@ -6,17 +6,17 @@ partition wants `sharing` members, a member an even part of these places.
 In Kafka `org.apache.kafka.coordinator.group.assignor.SimpleAssignor`.
 """
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import chain
 from math import ceil
 from typing import TypeVar
 
 from kafka_coordinator.assignors.inputs import AssignorError, Partition
-from kafka_coordinator.assignors.uniform import id_hash
 from protocols.java import entry_order, grown_size, number_entry_order, spread, string_hash
 
 P = TypeVar("P")
+T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,12 +31,13 @@ class ShareMember:
 @dataclass(frozen=True, slots=True)
 class ShareGroup:
     """``members`` in the order of the members' map. ``assignable``: each known topic to those of its partitions that
-    are initialized, ascending. ``holders``: each partition that somebody has to the members (their positions), in the
-    order of the assignor's own map; only 4.1 looks at it. ``homogeneous``: the group's subscription type."""
+    are initialized, ascending. ``hashes``: of the topics' ids (`IdHashes`). ``holders``: each partition that somebody
+    has to the members (their positions), in the order of the assignor's own map; only 4.1 looks at it.
+    ``homogeneous``: the group's subscription type."""
 
     members: tuple[ShareMember, ...]
     assignable: Mapping[str, Sequence[int]]
-    topic_ids: Mapping[str, int]
+    hashes: Mapping[str, int]
     homogeneous: bool
     holders: Sequence[tuple[Partition, Sequence[int]]] = ()
 
@@ -46,7 +47,13 @@ Shared = list[list[Partition]]
 
 
 def simple(group: ShareGroup, *, wishes: bool) -> Shared | None:
-    """Each member's partitions; None: an answer without members. ``wishes``: as 4.2 and later do it.
+    """As `in_steps`, at once."""
+    return finished(in_steps(group, wishes=wishes))
+
+
+def in_steps(group: ShareGroup, *, wishes: bool) -> Generator[None, None, Shared | None]:
+    """Each member's partitions; None: an answer without members. ``wishes``: as 4.2 and later do it. Others may have
+    their turn between the steps.
 
     Raises `AssignorError` where a topic does not exist, and where Kafka's own code fails.
     """
@@ -57,8 +64,18 @@ def simple(group: ShareGroup, *, wishes: bool) -> Shared | None:
     if not group.members or (group.homogeneous and not group.members[0].topics):
         return None
     if wishes:
-        return _homogeneous(group) if group.homogeneous else _by_topic(group)
+        return (yield from _homogeneous(group)) if group.homogeneous else _by_topic(group)
     return _hashed(group) if group.homogeneous else _hashed_by_topic(group)
+
+
+def finished(steps: Generator[None, None, T]) -> T:
+    """What all the steps come to."""
+    while True:
+        try:
+            next(steps)
+        except StopIteration as done:
+            found: T = done.value
+            return found
 
 
 def _partitions(group: ShareGroup, topics: Iterable[str]) -> list[Partition]:
@@ -68,27 +85,28 @@ def _partitions(group: ShareGroup, topics: Iterable[str]) -> list[Partition]:
 # Since 4.2.
 
 
-def _homogeneous(group: ShareGroup) -> Shared:
-    topics = group.members[0].topics
-    there = set(topics)
-    held = [
-        [partition for partition in _in_id_order(member.target, group) if partition[0] in there]
-        for member in group.members
-    ]
-    return _fulfilled(
-        _partitions(group, topics),
-        held,
-        range(len(group.members)),
-        lambda each: 31 * id_hash(group.topic_ids[each[0]]) + each[1] & 0xFFFFFFFF,
-    )
+def _homogeneous(group: ShareGroup) -> Generator[None, None, Shared]:
+    topics, hashes = group.members[0].topics, group.hashes
+    there, held = set(topics), list[list[Partition]]()
+    for member in group.members:
+        held.append([partition for partition in _in_id_order(member.target, hashes) if partition[0] in there])
+        yield
+
+    def codes(partitions: Iterable[Partition]) -> list[int]:
+        return [31 * hashes[topic] + number & 0xFFFFFFFF for topic, number in partitions]
+
+    return (yield from _fulfilled(_partitions(group, topics), held, range(len(group.members)), codes))
 
 
-def _in_id_order(target: Iterable[Partition], group: ShareGroup) -> list[Partition]:
+def _in_id_order(target: Iterable[Partition], hashes: Mapping[str, int]) -> list[Partition]:
     """As a map of topic ids to sets of numbers has them."""
     numbers: dict[str, list[int]] = {}
     for topic, number in target:
-        numbers.setdefault(topic, []).append(number)
-    topics = entry_order(list(numbers), lambda topic: id_hash(group.topic_ids.get(topic, 0)))
+        if topic in numbers:
+            numbers[topic].append(number)
+        else:
+            numbers[topic] = [number]
+    topics = entry_order(list(numbers), hashes.__getitem__)
     return [(topic, number) for topic in topics for number in number_entry_order(numbers[topic])]
 
 
@@ -96,18 +114,30 @@ def _by_topic(group: ShareGroup) -> Shared:
     subscribed = dict.fromkeys(topic for member in group.members for topic in member.topics)
     # Topics to which nobody subscribes are not looked at: who had them keeps them.
     shares = [[partition for partition in member.target if partition[0] not in subscribed] for member in group.members]
+    held: dict[str, dict[int, list[int]]] = {topic: {} for topic in subscribed}
+    wanting: dict[str, dict[int, None]] = {topic: {} for topic in subscribed}
+    for position, member in enumerate(group.members):
+        for topic, number in member.target:
+            if topic in held:
+                held[topic].setdefault(position, []).append(number)
+        for topic in member.topics:
+            wanting[topic][position] = None
     for topic in subscribed:
-        held = [number_entry_order([number for of, number in member.target if of == topic]) for member in group.members]
-        wanting = [position for position, member in enumerate(group.members) if topic in member.topics]
-        dealt = _fulfilled(group.assignable[topic], held, wanting, lambda number: number)
-        for share, numbers in zip(shares, dealt, strict=True):
-            share += [(topic, number) for number in numbers]
+        concerned = sorted({**held[topic], **wanting[topic]})
+        numbers_held = [number_entry_order(held[topic].get(position, ())) for position in concerned]
+        places = [place for place, position in enumerate(concerned) if position in wanting[topic]]
+        dealt = finished(_fulfilled(group.assignable[topic], numbers_held, places, list))
+        for position, numbers in zip(concerned, dealt, strict=True):
+            shares[position] += [(topic, number) for number in numbers]
     return shares
 
 
 def _fulfilled(
-    partitions: Sequence[P], held: Sequence[Sequence[P]], wanting: Sequence[int], hash_code: Callable[[P], int]
-) -> list[list[P]]:
+    partitions: Sequence[P],
+    held: Sequence[Sequence[P]],
+    wanting: Sequence[int],
+    hash_codes: Callable[[Sequence[P]], list[int]],
+) -> Generator[None, None, list[list[P]]]:
     """Too many partitions are given up, then too many members, then what is missing is dealt.
 
     ``held``: what each member has, partitions that are gone included. ``wanting``: the positions of those that may
@@ -119,47 +149,57 @@ def _fulfilled(
     for number, position in enumerate(wanting):
         wishes[position] = ceil(even * (number + 1)) - ceil(even * number)
 
-    def in_bins(keys: Iterable[P], bins: int) -> list[P]:
-        return sorted(keys, key=lambda key: spread(hash_code(key)) & bins - 1)
+    def in_bins(keys: Sequence[P], bins: int) -> list[P]:
+        places = [spread(code) & bins - 1 for code in hash_codes(keys)]
+        return [keys[at] for at in sorted(range(len(keys)), key=places.__getitem__)]
 
     shares = [dict.fromkeys(partitions) for partitions in held]
     # A partition that everybody gives up stays in the map: it is dealt again, although it may be gone.
-    members: dict[P, set[int]] = {partition: set() for share in shares for partition in share}
+    members = dict.fromkeys(chain.from_iterable(held), 0)
+    asked = len(members) if partitions and partitions[-1] in members else -1
+    members |= dict.fromkeys(partitions, 0)
+    yield
     for share, wish in zip(shares, wishes, strict=True):
-        for partition in in_bins(share, grown_size(len(share)))[: max(0, len(share) - wish)]:
-            del share[partition]
-    for position, share in enumerate(shares):
-        for partition in share:
-            members[partition].add(position)
-    for partition, holders in members.items():
-        if len(holders) > sharing:
-            for position in sorted(holders)[: len(holders) - sharing]:
-                holders.remove(position)
-                del shares[position][partition]
-    for partition in partitions:
-        if partition not in members:
-            members[partition] = set()
+        if len(share) > wish:
+            for partition in in_bins(list(share), grown_size(len(share)))[: len(share) - wish]:
+                del share[partition]
+            yield
+    for partition in chain.from_iterable(shares):
+        members[partition] += 1
+    _give_up(members, shares, sharing)
+    yield
+    lacking = [partition for partition in reversed(members) if members[partition] < sharing]
     # `computeIfAbsent` puts an entry before those of its bin.
-    bins = _bins([*chain.from_iterable(held), *partitions], len(partitions))
-    _deal_rest(in_bins(reversed(members), bins), members, shares, wishes, sharing)
+    bins = _bins(len(members) if asked >= 0 else len(members) - 1, len(partitions))
+    order = in_bins(lacking, bins)
+    yield
+    _deal_rest(order, members, shares, wishes, sharing)
+    yield
     return [list(share) for share in shares]
 
 
-def _bins(asked: Iterable[P], expected: int) -> int:
-    """Bins of a HashMap that is made for ``expected`` keys and one more, after `computeIfAbsent` of each key in turn:
-    the table grows at the beginning of a call, also of one for a key that is there."""
+def _give_up(members: dict[P, int], shares: Sequence[dict[P, None]], sharing: int) -> None:
+    """Of a partition that too many have the first ones lose it."""
+    above = {partition: count - sharing for partition, count in members.items() if count > sharing}
+    for share in shares if above else ():
+        for partition in [partition for partition in share if above.get(partition)]:
+            above[partition] -= 1
+            members[partition] -= 1
+            del share[partition]
+
+
+def _bins(before: int, expected: int) -> int:
+    """Bins of a HashMap that is made for ``expected`` keys and one more, after `computeIfAbsent` of each: the table
+    grows at the beginning of a call, also of one for a key that is there. ``before``: keys at the last call."""
     bins = 1 << int((expected + 1) / 0.75).bit_length()
-    keys: set[P] = set()
-    for key in asked:
-        if len(keys) > bins * 3 // 4:
-            bins *= 2
-        keys.add(key)
+    while before > bins * 3 // 4:
+        bins *= 2
     return bins
 
 
 def _deal_rest(
     order: Sequence[P],
-    members: Mapping[P, set[int]],
+    members: dict[P, int],
     shares: Sequence[dict[P, None]],
     wishes: Sequence[int],
     sharing: int,
@@ -171,9 +211,8 @@ def _deal_rest(
         return
     ring, progress = iter(list(unfilled)), False
     for partition in order:
-        holders = members[partition]
         dealt = False
-        while len(holders) < sharing:
+        while members[partition] < sharing:
             position = next(ring, None)
             if position is None:
                 if not progress:
@@ -182,11 +221,13 @@ def _deal_rest(
                 if not unfilled:
                     raise AssignorError("NoSuchElementException", "no member is left that wants a partition")
                 ring, progress = iter(list(unfilled)), False
-            elif position not in holders:
-                holders.add(position)
-                shares[position][partition] = None
+                continue
+            share = shares[position]
+            if partition not in share:
+                members[partition] += 1
+                share[partition] = None
                 progress = dealt = True
-                if len(shares[position]) >= wishes[position]:
+                if len(share) >= wishes[position]:
                     unfilled.remove(position)
         if not unfilled:
             return

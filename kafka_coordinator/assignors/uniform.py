@@ -29,6 +29,19 @@ def id_hash(topic_id: int) -> int:
     return folded >> 32 ^ folded & 0xFFFFFFFF
 
 
+class IdHashes(dict[str, int]):
+    """Topic to the hash code of its id, computed when it is asked for first; 0 of a topic that ``id_of`` has not."""
+
+    def __init__(self, id_of: Callable[[str], int | None]) -> None:
+        super().__init__()
+        self._id_of = id_of
+
+    def __missing__(self, topic: str) -> int:
+        known = self._id_of(topic)
+        found = self[topic] = 0 if known is None else id_hash(known)
+        return found
+
+
 def topic_order(group: inputs.GroupMetadata, topics: Sequence[str]) -> list[str]:
     """The order in which the assignor walks these topics: a Java set of their ids, built from a collection."""
     by_id = {group.topic_ids[topic]: topic for topic in topics}

@@ -17,6 +17,8 @@ from dataclasses import dataclass, field
 from typing import NamedTuple, Protocol
 
 from kafka_coordinator.assignors.inputs import Partition, queue_of
+from kafka_coordinator.assignors.translation import topic_id
+from kafka_coordinator.assignors.uniform import IdHashes
 from kafka_coordinator.coordinator import states
 from kafka_coordinator.coordinator.consumer_groups.group import ConsumerGroup
 from kafka_coordinator.coordinator.consumer_groups.subscribed import SubscribedTopics
@@ -36,7 +38,7 @@ from kafka_coordinator.coordinator.log import (
     offsets_partition,
 )
 from kafka_coordinator.coordinator.settings import BrokerSettings
-from kafka_coordinator.coordinator.share_groups.group import Asked, ShareGroup
+from kafka_coordinator.coordinator.share_groups.group import Asked, ShareGroup, Target
 from kafka_coordinator.errors import COORDINATOR_LOAD_IN_PROGRESS, NONE, NOT_COORDINATOR
 from kafka_coordinator.messages import OffsetCommit, Opaque
 from protocols.engine.nodes import Message, Outbox, Time
@@ -109,6 +111,9 @@ class Core(NodeState):
     """What the request that is being handled writes if a batch takes it all; None: it is written at once."""
     _subscriptions: Apart[Emptied[dict[tuple[str, ...], SubscribedTopics]]] = field(default_factory=dict)
     _known: Apart[Emptied[dict[Opaque, tuple[Queue, ...]]]] = field(default_factory=dict)
+    foreseen_shares: Apart[Emptied[tuple[tuple[object, ...], Mapping[str, Target]] | None]] = None
+    """What the target of a share group is to be computed from soon, and the target that comes of it."""
+    _hashes: Apart[Emptied[IdHashes | None]] = None
 
     def partition_of(self, group_id: str) -> int:
         """The partition of ``__consumer_offsets`` that stores the group."""
@@ -211,7 +216,15 @@ class Core(NodeState):
 
     def set_topics(self, topics: Mapping[str, int], racks: Mapping[str, Racks], ids: Mapping[str, int]) -> None:
         self.topics, self.racks, self.topic_ids = topics, racks, ids
-        self._subscriptions = {}
+        self._subscriptions, self._hashes = {}, None
+
+    @property
+    def id_hashes(self) -> IdHashes:
+        """The hash codes of the ids of the topics that there are."""
+        if self._hashes is None:
+            counts, ids = self.partition_counts, self.topic_ids
+            self._hashes = IdHashes(lambda topic: topic_id(topic, ids.get(topic)) if topic in counts else None)
+        return self._hashes
 
     def subscription(self, named: tuple[str, ...]) -> SubscribedTopics:
         """What this broker knows of these topics, which are in Java's order."""

@@ -7,7 +7,6 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Final
 
 from kio.schema.errors import ErrorCode
-from kio.static.protocol import Entity
 
 from kafka_coordinator.share.settings import DEAD_LETTERS
 from kafka_coordinator.versions import Version
@@ -30,7 +29,7 @@ from kafka_coordinator.wire.records.storage import (
     GROUP_CONFIG,
     TOPIC_CONFIG,
 )
-from kafka_coordinator.wire.requests import KEYS, AlterConfigs, IncrementalAlterConfigs
+from kafka_coordinator.wire.requests import KEYS, AlterConfigs, IncrementalAlterConfigs, Piece, Rests
 from kafka_coordinator.wire.state import NO_THROTTLE
 from protocols.java import string_entry_order
 
@@ -51,14 +50,16 @@ _WORDS: Final[Mapping[int, str]] = {
 
 def alter_configs(
     cluster: ClusterRecord, request: AlterConfigs | IncrementalAlterConfigs, node_id: int, broker: Mapping[str, str]
-) -> Entity:
+) -> Piece:
     """Answers IncrementalAlterConfigs, or AlterConfigs, which replaces all that a resource was given. The request came
     to the broker of this id, which has these settings (name to text)."""
     kind = entities.response(KEYS[type(request)], request.version)
     replaces = isinstance(request, AlterConfigs)
     item = entities.part(kind, "responses")
-    answers = []
+    answers, rests = [], Rests()
     for resource in request.body.resources:
+        if rests.due():
+            yield
         code, message = ErrorCode.none, None
         try:
             values = _altered(cluster, resource, node_id, broker, replaces=replaces)

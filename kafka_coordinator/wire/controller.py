@@ -119,7 +119,7 @@ class ControllerNode:
         elif isinstance(request, requests.CreatePartitions):
             made = yield from create_partitions(self.cluster, request)
         else:
-            made = alter_configs(self.cluster, request, message.node_id, message.settings)
+            made = yield from alter_configs(self.cluster, request, message.node_id, message.settings)
         is_long = len(self.cluster.topics()) > _MANY
         if is_long:
             yield

@@ -1,6 +1,6 @@
 """Requests about share groups on the wire: heartbeats of their members, and what administrators ask and change."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Final
 
@@ -17,6 +17,7 @@ from kafka_coordinator.coordinator.share_groups.messages import (
     ShareGroupHeartbeat,
     ShareGroupHeartbeatAnswer,
 )
+from kafka_coordinator.coordinator.share_groups.target import foresee
 from kafka_coordinator.errors import NONE
 from kafka_coordinator.share.persister import NO_OFFSET, Kept
 from kafka_coordinator.wire.entities import Kind, code, make, part, response
@@ -52,6 +53,13 @@ def _read_heartbeat(body: "ShareGroupHeartbeatRequest", asked: Asked) -> Sequenc
             name,
         )
     ]
+
+
+def _prepare_heartbeat(body: "ShareGroupHeartbeatRequest", asked: Asked) -> Iterator[None]:
+    yield from prepare_heartbeat(body, asked)
+    if body.member_epoch >= 0:
+        core = asked.state.broker.coordinator.core
+        yield from foresee(core, body.group_id, body.member_id, body.subscribed_topic_names)
 
 
 def _write_heartbeat(
@@ -165,7 +173,7 @@ def _write_forget(
 
 
 TRANSLATIONS: Final[Mapping[int, Translation]] = {
-    76: Translation(_read_heartbeat, _write_heartbeat, prepare_heartbeat),
+    76: Translation(_read_heartbeat, _write_heartbeat, _prepare_heartbeat),
     77: Translation(_read_describe, _write_describe),
     91: Translation(_read_alter, _write_alter),
     92: Translation(_read_forget, _write_forget),

@@ -6,20 +6,21 @@ In Kafka `TransactionCoordinator.handleDescribeTransactions`, `TransactionStateM
 
 from collections.abc import Mapping
 from datetime import UTC, datetime, timedelta
+from functools import partial
 from typing import Final
 
 from kio.schema.errors import ErrorCode
 from kio.static.protocol import Entity
 
-from kafka_coordinator.assignors.inputs import Partition
 from kafka_coordinator.coordinator.consumer_groups.patterns import BadPattern, compiled
 from kafka_coordinator.errors import INVALID_REQUEST, NONE, TRANSACTIONAL_ID_NOT_FOUND
 from kafka_coordinator.transactions.states import NAMES, ONGOING
 from kafka_coordinator.wire import requests
 from kafka_coordinator.wire.entities import Kind, RefusedError, code, make, part, response
+from kafka_coordinator.wire.group_views import made_of
 from kafka_coordinator.wire.opaque import by_topic
 from kafka_coordinator.wire.records.partitions import led
-from kafka_coordinator.wire.requests import Answer
+from kafka_coordinator.wire.requests import Answer, Rests, Work, answered
 from kafka_coordinator.wire.state import NO_THROTTLE, BrokerState, Handler
 from protocols.engine.nodes import Message, Outbox, Time
 
@@ -32,10 +33,14 @@ def describe_transactions(
     state: BrokerState, now: Time, sender: str, request: requests.DescribeTransactions, out: Outbox
 ) -> None:
     """State, timeout, begin and partitions of each of the ids."""
+    out.send(sender, answered(request.correlation, _all_transactions(state, request)))
+
+
+def _all_transactions(state: BrokerState, request: requests.DescribeTransactions) -> Work:
     kind = response(requests.KEYS[requests.DescribeTransactions], request.version)
-    item = part(kind, "transaction_states")
-    told = tuple([_described(state, item, name) for name in request.body.transactional_ids])
-    out.send(sender, Answer(request.correlation, make(kind, throttle_time=NO_THROTTLE, transaction_states=told)))
+    described = partial(_described, state, part(kind, "transaction_states"))
+    told = yield from made_of(request.body.transactional_ids, Rests(), described)
+    return make(kind, throttle_time=NO_THROTTLE, transaction_states=told)
 
 
 def _described(state: BrokerState, kind: Kind, name: str) -> Entity:
@@ -109,38 +114,38 @@ def describe_producers(
     state: BrokerState, now: Time, sender: str, request: requests.DescribeProducers, out: Outbox
 ) -> None:
     """Who writes to a partition with sequence numbers, and where its open transaction begins."""
-    kind = response(requests.KEYS[requests.DescribeProducers], request.version)
-    topic_kind = part(kind, "topics")
-    item = part(topic_kind, "partitions")
-    topics = [
-        topic_kind(
-            name=topic.name,
-            partitions=tuple([_producers(state, item, (topic.name, number)) for number in topic.partition_indexes]),
-        )
-        for topic in request.body.topics
-    ]
-    out.send(sender, Answer(request.correlation, make(kind, throttle_time=NO_THROTTLE, topics=tuple(topics))))
+    out.send(sender, answered(request.correlation, _all_producers(state, request)))
 
 
-def _producers(state: BrokerState, kind: Kind, partition: Partition) -> Entity:
+def _all_producers(state: BrokerState, request: requests.DescribeProducers) -> Work:
+    kind, rests = response(requests.KEYS[requests.DescribeProducers], request.version), Rests()
+    topic_kind, topics = part(kind, "topics"), []
+    for topic in request.body.topics:
+        found = partial(_producers, state, part(topic_kind, "partitions"), topic.name)
+        partitions = yield from made_of(topic.partition_indexes, rests, found)
+        topics.append(topic_kind(name=topic.name, partitions=partitions))
+    return make(kind, throttle_time=NO_THROTTLE, topics=tuple(topics))
+
+
+def _producers(state: BrokerState, kind: Kind, topic: str, number: int) -> Entity:
     error, told = ErrorCode.none, []
     try:
-        log = led(state, *partition)
+        log = led(state, topic, number)
         item = part(kind, "active_producers")
         told = [
             item(
-                producer_id=number,
+                producer_id=producer_id,
                 producer_epoch=each.epoch,
                 last_sequence=each.last_sequence,
                 last_timestamp=each.timestamp,
                 coordinator_epoch=each.marked_by,
-                current_txn_start_offset=log.transactions.open.get(number, -1),
+                current_txn_start_offset=log.transactions.open.get(producer_id, -1),
             )
-            for number, each in log.producers.items()
+            for producer_id, each in log.producers.items()
         ]
     except RefusedError as refused:
         error = refused.code
-    return kind(partition_index=partition[1], error_code=error, error_message=None, active_producers=tuple(told))
+    return kind(partition_index=number, error_code=error, error_message=None, active_producers=tuple(told))
 
 
 HANDLERS: Final[Mapping[type[Message], Handler]] = {

@@ -5,7 +5,7 @@ In Kafka `KafkaApis.handleInitProducerIdRequest`, `handleAddPartitionsToTransact
 `handleWriteTxnMarkersRequest`, `TransactionMarkerChannelManager`.
 """
 
-from collections.abc import Generator, Iterable, Mapping
+from collections.abc import Generator, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from kio.schema.errors import ErrorCode
@@ -39,6 +39,7 @@ from kafka_coordinator.wire.state import NO_THROTTLE, BrokerState, Handler, mill
 from protocols.engine.nodes import OPERATOR, Message, Outbox, Time, TimerName
 
 if TYPE_CHECKING:
+    from kio.schema.add_partitions_to_txn.v5.request import AddPartitionsToTxnTransaction
     from kio.schema.write_txn_markers.v2.request import WritableTxnMarker
 
 TRANSACTIONS: Final[TimerName] = ("transactions",)
@@ -167,16 +168,23 @@ def add_partitions(
         answer = make(kind, throttle_time=NO_THROTTLE, results_by_topic_v3_and_below=found)
         out.send(sender, Answer(request.correlation, answer))
         return
-    item = part(kind, "results_by_transaction")
-    results = []
-    for each in body.transactions:
+    out.send(sender, answered(request.correlation, _all_added(state, now, request, body.transactions)))
+
+
+def _all_added(
+    state: BrokerState, now: Time, request: Request, transactions: "Sequence[AddPartitionsToTxnTransaction]"
+) -> Work:
+    kind, rests = response(requests.KEYS[requests.AddPartitionsToTxn], request.version), Rests()
+    item, results = part(kind, "results_by_transaction"), []
+    for each in transactions:
+        if rests.due():
+            yield
         claim = Producer(each.producer_id, each.producer_epoch)
         told = part(item, "topic_results")
         name = each.transactional_id
         found = _added(state, now, request, name, claim, each.topics, told, only_verify=each.verify_only)
         results.append(item(transactional_id=name, topic_results=found))
-    answer = make(kind, throttle_time=NO_THROTTLE, error_code=code(NONE), results_by_transaction=tuple(results))
-    out.send(sender, Answer(request.correlation, answer))
+    return make(kind, throttle_time=NO_THROTTLE, error_code=code(NONE), results_by_transaction=tuple(results))
 
 
 def _added(

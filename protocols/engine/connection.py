@@ -9,6 +9,7 @@ A client's connection in the world on sockets: what is read becomes messages, me
 import asyncio
 import logging
 import socket
+from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from typing import Final, NamedTuple, Protocol, TypeAlias, cast, runtime_checkable
@@ -346,7 +347,7 @@ class Answers:
     def __init__(self, world: Server) -> None:
         self._world = world
         self._until = 0.0
-        self._waiting: dict[Connection, list[Message]] = {}
+        self._waiting: dict[Connection, deque[Message]] = {}
 
     def begins(self) -> None:
         """A node is given something to do."""
@@ -361,7 +362,7 @@ class Answers:
         else:
             if not self._waiting:
                 self._world.loop.call_soon(self._go_on)
-            self._waiting[connection] = [message]
+            self._waiting[connection] = deque((message,))
 
     def finish(self, connection: Connection) -> None:
         """Write now what waits for this client: the connection is about to be closed."""
@@ -375,9 +376,12 @@ class Answers:
     def _go_on(self) -> None:
         self.begins()
         while self._waiting:
-            connection = next(iter(self._waiting))
+            connection, messages = next(iter(self._waiting.items()))
+            message = messages.popleft()
+            if not messages:
+                del self._waiting[connection]
             try:
-                self.finish(connection)
+                connection.write(message)
             except Exception as error:
                 self._world.failed(connection.name, error)
                 connection.abort()

@@ -3,7 +3,7 @@
 In Kafka `ShareGroup`, `ShareGroupMember` and `ShareGroupStatePartitionMetadataInfo`.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Any, Final, NamedTuple
@@ -36,6 +36,11 @@ class ShareMember(NamedTuple):
     assigned: frozenset[Partition] = frozenset()
     of_topics: frozenset[str] = frozenset()
     """As `Target.topics`."""
+
+
+def topics_of(member: ShareMember, told: Sequence[str] | None) -> tuple[str, ...]:
+    """The topics of a member that tells these in a heartbeat; None: they stay."""
+    return member.topics if told is None else tuple(sorted(set(told)))
 
 
 class Target(NamedTuple):

@@ -5,86 +5,31 @@ Everything that can be refused is refused before anything changes.
 In Kafka `GroupMetadataManager.shareGroupHeartbeat`, `shareGroupLeave` and `shareGroupFenceMember`.
 """
 
-from collections.abc import Mapping, Sequence
-from functools import lru_cache
-
 from kafka_coordinator import errors
-from kafka_coordinator.assignors import simple
-from kafka_coordinator.assignors.inputs import AssignorError, Partition, queue_of
-from kafka_coordinator.assignors.translation import topic_id
-from kafka_coordinator.assignors.uniform import id_hash
+from kafka_coordinator.assignors.inputs import AssignorError
 from kafka_coordinator.coordinator.consumer_groups.checks import Refused
 from kafka_coordinator.coordinator.consumer_groups.member import in_order, observe_epochs
 from kafka_coordinator.coordinator.consumer_groups.sessions import is_due, own_setting
-from kafka_coordinator.coordinator.consumer_groups.uniform_balance import iterated, member_order
 from kafka_coordinator.coordinator.core import Core
 from kafka_coordinator.coordinator.group import session_timer
-from kafka_coordinator.coordinator.settings import SHARE_ASSIGNMENT_INTERVAL, SHARE_HEARTBEAT_INTERVAL, BrokerSettings
+from kafka_coordinator.coordinator.settings import (
+    SHARE_ASSIGNMENT_INTERVAL,
+    SHARE_HEARTBEAT_INTERVAL,
+    BrokerSettings,
+)
 from kafka_coordinator.coordinator.share_groups import initializing, states
-from kafka_coordinator.coordinator.share_groups.group import NO_TARGET, NOTHING, ShareGroup, ShareMember, Target
+from kafka_coordinator.coordinator.share_groups.group import NO_TARGET, ShareGroup, ShareMember, Target, topics_of
 from kafka_coordinator.coordinator.share_groups.messages import ShareGroupHeartbeat, ShareGroupHeartbeatAnswer
 from kafka_coordinator.coordinator.share_groups.storing import restart_session, store_group, store_member
+from kafka_coordinator.coordinator.share_groups.target import Targets, targets
 from kafka_coordinator.errors import NONE
 from kafka_coordinator.messages import JOINS, LEAVES
 from protocols.engine.nodes import Outbox, Time
 from protocols.facts import Granted
-from protocols.java import entry_order, size_for_set_of, string_entry_order
+from protocols.java import Queue
+from protocols.load import quickly_made
 
-Targets = Mapping[str, Target]
-
-
-def targets(
-    core: Core, group: ShareGroup, members: Mapping[str, ShareMember], newcomer: str | None, homogeneous: bool
-) -> Targets:
-    """The target of each of these members (spec share 3), in the order that is kept. ``newcomer``: the one who joins.
-    In Kafka `TargetAssignmentBuilder.ShareTargetAssignmentBuilder`.
-    """
-    counts, initialized = core.partition_counts, (group.kept or NOTHING).initialized
-    topics = {topic: topic_id(topic, core.topic_ids.get(topic)) for topic in counts}
-    assignable = {
-        topic: sorted([number for number in initialized[topic] if number < count]) if topic in initialized else []
-        for topic, count in counts.items()
-    }
-    order = member_order(members, max(group.most_members, len(members)) if newcomer else group.most_members, newcomer)
-    if not homogeneous and not core.settings.version.simple_has_wishes:
-        # Those without a topic are not in the assignor's map, but what they have counts as held.
-        placed = [each for each in order if any(topic in counts for topic in members[each].topics)]
-        order = [*string_entry_order(placed), *[each for each in order if each not in placed]]
-    asked = [
-        simple.ShareMember(
-            member_id,
-            tuple([topic for topic in in_set(members[member_id].topics) if topic in counts]),
-            group.target.get(member_id, NO_TARGET).partitions,
-        )
-        for member_id in order
-    ]
-    wishes = core.settings.version.simple_has_wishes
-    holders = () if wishes else _holders(asked, topics)
-    shares = simple.simple(simple.ShareGroup(tuple(asked), assignable, topics, homogeneous, holders), wishes=wishes)
-    subscribed = {topic for member in asked for topic in member.topics}
-    dealt = dict.fromkeys(members, NO_TARGET)
-    for member, share in zip(asked, shares or (), strict=False):
-        # What changes is a copy of what was: a topic stays in it, though its partitions go.
-        had = group.target.get(member.member_id, NO_TARGET).topics if wishes else frozenset[str]()
-        kept = had.intersection(member.topics) if homogeneous else had.difference(subscribed.difference(member.topics))
-        dealt[member.member_id] = Target(tuple(share), kept.union([topic for topic, _ in share]))
-    return dealt
-
-
-def _holders(members: Sequence[simple.ShareMember], ids: Mapping[str, int]) -> list[tuple[Partition, list[int]]]:
-    """As `simple.ShareGroup.holders`."""
-    holders: dict[Partition, list[int]] = {}
-    for position, member in enumerate(members):
-        for partition in iterated(member.target, ids):
-            holders.setdefault(partition, []).append(position)
-    in_order = entry_order(list(holders), lambda each: 31 * id_hash(ids[each[0]]) + each[1] & 0xFFFFFFFF)
-    return [(partition, holders[partition]) for partition in in_order]
-
-
-@lru_cache(maxsize=64)
-def in_set(topics: tuple[str, ...]) -> Sequence[str]:
-    """In the order of Java's set of them."""
-    return string_entry_order(topics, size_for_set_of(len(topics)))
+_queue = quickly_made(Queue)
 
 
 def share_heartbeat(core: Core, now: Time, sender: str, request: ShareGroupHeartbeat, out: Outbox) -> None:
@@ -191,7 +136,7 @@ def _proceed(
         rack=member.rack if request.rack is None else request.rack,
         client_id=request.client_id or member.client_id or request.member_id,
         host=f"/{sender}",
-        topics=member.topics if request.topics is None else tuple(sorted(set(request.topics))),
+        topics=topics_of(member, request.topics),
     )
     bumps = updated.topics != member.topics
     if not version.assignment_interval or group.target_epoch >= group.epoch:
@@ -224,7 +169,11 @@ def _proceed(
     tells = (
         request.member_epoch == JOINS
         or request.topics is not None
-        or (updated.assigned, updated.of_topics) != (member.assigned, member.of_topics)
+        or (updated.assigned, updated.of_topics)
+        != (
+            member.assigned,
+            member.of_topics,
+        )
     )
     interval = own_setting(core, group.id, SHARE_HEARTBEAT_INTERVAL)
     assignment = in_order(updated.assigned) if tells else None
@@ -234,7 +183,7 @@ def _proceed(
 def _observe_permission(group: ShareGroup, member: ShareMember, out: Outbox) -> None:
     """What the member may fetch now; of members with one client id nobody outside could tell which is meant."""
     if sum(each.client_id == member.client_id for each in group.members.values()) == 1:
-        queues = tuple([queue_of(partition) for partition in in_order(member.assigned)])
+        queues = tuple([_queue((topic, "", number)) for topic, number in in_order(member.assigned)])
         out.observe(Granted(group.id, member.client_id, queues, member.epoch))
 
 
@@ -255,7 +204,8 @@ def _reconciled(core: Core, member: ShareMember, target_epoch: int, target: Targ
     if member.epoch == target_epoch and not (bumps and cuts):
         return member
     topics = frozenset([topic for topic in member.topics if topic in core.partition_counts]) if cuts else target.topics
-    assigned = frozenset([each for each in target.partitions if each[0] in topics])
+    has_all = target.topics <= topics
+    assigned = frozenset(target.partitions if has_all else [each for each in target.partitions if each[0] in topics])
     member = member._replace(assigned=assigned, of_topics=target.topics & topics)
     if member.epoch == target_epoch:
         return member

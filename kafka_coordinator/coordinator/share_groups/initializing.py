@@ -5,6 +5,8 @@ In Kafka `GroupMetadataManager.subscribedTopicsChangeMap`, `addInitializingTopic
 """
 
 from collections.abc import Collection, Iterable
+from functools import lru_cache
+from itertools import chain
 
 from kafka_coordinator.assignors.inputs import Partition
 from kafka_coordinator.coordinator.core import Core
@@ -34,7 +36,7 @@ RESET: int = -1
 
 
 def partitions_of(numbers: Numbers) -> tuple[Partition, ...]:
-    return tuple(sorted((topic, number) for topic, each in numbers.items() for number in each))
+    return tuple(sorted([(topic, number) for topic, each in numbers.items() for number in each]))
 
 
 def numbers_of(partitions: Iterable[Partition]) -> dict[str, frozenset[int]]:
@@ -49,11 +51,14 @@ def is_pending(core: Core, group: ShareGroup) -> bool:
     version, kept = core.settings.version, group.kept
     if kept is None or not group.members:
         return False
-    had = numbers_of(partition for target in group.target.values() for partition in target.partitions)
+    named = kept.initialized
     if version.subscribed_alone_raise_share_epoch:
-        named = [topic for topic in kept.initialized if group.subscribes(topic) and topic not in kept.nameless]
-        return any(had.get(topic) != kept.initialized[topic] for topic in named)
-    return had != kept.initialized
+        named = {topic: each for topic, each in named.items() if group.subscribes(topic) and topic not in kept.nameless}
+    had = set(chain.from_iterable([target.partitions for target in group.target.values()]))
+    if version.subscribed_alone_raise_share_epoch:
+        had = {partition for partition in had if partition[0] in named}
+    wanted = {(topic, number) for topic, each in named.items() for number in each}
+    return had != wanted or not all(named.values())
 
 
 def begin(core: Core, group: ShareGroup, now: Time, out: Outbox) -> None:
@@ -62,7 +67,7 @@ def begin(core: Core, group: ShareGroup, now: Time, out: Outbox) -> None:
     under_way = now - group.kept_at < _retry_ms(core)
     have = union(kept.initialized, kept.initializing if under_way else {})
     missing = {
-        topic: frozenset(range(counts[topic])).difference(have.get(topic, ()))
+        topic: _numbers(counts[topic]) - have[topic] if topic in have else _numbers(counts[topic])
         for topic in group.by_name
         if topic in counts and len(have.get(topic, ())) < max(1, counts[topic])
     }
@@ -73,6 +78,11 @@ def begin(core: Core, group: ShareGroup, now: Time, out: Outbox) -> None:
     call = core.ask_persister(Asked(group.id, INITIALIZES, missing))
     offsets = tuple([(partition, 0 if partition[0] in known else RESET) for partition in partitions_of(missing)])
     out.send(PERSISTER, InitializeShareStates(call, group.id, group.epoch, offsets))
+
+
+@lru_cache(maxsize=64)
+def _numbers(count: int) -> frozenset[int]:
+    return frozenset(range(count))
 
 
 def _retry_ms(core: Core) -> int:
