@@ -90,7 +90,8 @@ class ObservedGroup:
     ``ends``: where each queue with a lag ended when it was read, as far as told. ``coordinator``: the broker that runs
     a Kafka group, as its tools write it. ``epoch``: the epoch of a consumer-protocol group, which grows by one with
     each rebalance. ``generation``: of a classic group, one above the highest generation from which a member has joined:
-    most clients tell it, and the group's own is not lower.
+    most clients tell it, and the group's own is not lower. ``broker_settings``: ids of the cluster's brokers, as far as
+    told, to their settings; none of a broker that did not tell them.
     """
 
     system: System
@@ -126,6 +127,7 @@ class ObservedGroup:
     coordinator: str | None = None
     epoch: int | None = None
     generation: int | None = None
+    broker_settings: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
 
 
 def names_of(members: Sequence[ObservedMember]) -> list[str]:

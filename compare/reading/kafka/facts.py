@@ -118,4 +118,14 @@ class TopicQueues:
     compacted: bool = False
 
 
-Fact = OffsetsTable | MembersTable | GroupState | ShareGroup | OtherGroup | TopicQueues
+@dataclass(frozen=True, slots=True)
+class BrokerSettings:
+    """A broker's settings by name, those that it was not given with their defaults; none where it does not tell them
+    to the one who asks. ``broker``: its id."""
+
+    source: str
+    broker: str
+    settings: Mapping[str, str]
+
+
+Fact = OffsetsTable | MembersTable | GroupState | ShareGroup | OtherGroup | TopicQueues | BrokerSettings

@@ -5,7 +5,7 @@ import math
 import re
 import time
 from collections import deque
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Future, wait
 from dataclasses import dataclass, field
 from typing import Any, Protocol, TypeAlias
@@ -78,14 +78,15 @@ _ALL_DOWN, TIMED_OUT = "_ALL_BROKERS_DOWN", "_TIMED_OUT"
 @dataclass(slots=True)
 class Connection:
     """An AdminClient and what it has complained of. ``timeout_s`` is the longest wait for any single answer, and
-    nothing is waited for beyond ``ends`` (`time.monotonic`). ``brokers``: ``host:port`` of all that it has told of."""
+    nothing is waited for beyond ``ends`` (`time.monotonic`). ``brokers``: id to ``host:port`` of all that it has told
+    of."""
 
     servers: str
     timeout_s: float
     settings: Settings = field(default_factory=Settings)
     ends: float = math.inf
     admin: Admin = field(init=False, repr=False)
-    brokers: tuple[str, ...] = ()
+    brokers: Mapping[int, str] = field(default_factory=dict)
     _complaint: tuple[str, str] | None = None
     _down_since: float | None = None
 

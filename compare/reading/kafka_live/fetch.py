@@ -5,6 +5,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 
 from compare.reading.kafka.facts import (
+    BrokerSettings,
     Client,
     Fact,
     GroupState,
@@ -99,6 +100,26 @@ def fetch(
     for group, about in described.items():
         grown = found_epochs.get(group), *joined.get(group, (None, ()))
         yield from _facts(source, group, about, committed.get(group), ends, grown)
+
+
+def broker_settings(connection: Connection, source: str) -> Iterator[BrokerSettings | Skipped]:
+    """The settings of every broker that the cluster has told of (`fetch`): each is asked for its own."""
+    from confluent_kafka.admin import ConfigResource
+
+    def requests() -> Iterator[Answer]:
+        for id in connection.brokers:
+            resource = ConfigResource(ConfigResource.Type.BROKER, str(id))
+            yield from connection.admin.describe_configs([resource], request_timeout=connection.wait_s()).values()
+
+    for id, answer in zip(connection.brokers, connection.each(requests()), strict=True):
+        told = (
+            {}
+            if isinstance(answer, Exception)
+            else {name: "" if each.value is None else each.value for name, each in answer.items()}
+        )
+        if not told:
+            yield Skipped(source, None, f"broker {id} does not tell its settings: {connection.text(answer)}")
+        yield BrokerSettings(source, str(id), told)
 
 
 def _epochs(connection: Connection, described: Mapping[str, GroupDescription], ask: AskEpochs) -> Mapping[str, int]:
@@ -202,7 +223,7 @@ def _leaders(connection: Connection) -> Leaders:
         metadata = connection.admin.list_topics(timeout=connection.wait_s())
     except Exception as error:
         raise UserError(f"{connection.servers} does not list its topics: {connection.text(error)}") from None
-    connection.brokers = tuple(f"{each.host}:{each.port}" for _, each in sorted(metadata.brokers.items()))
+    connection.brokers = {id: f"{each.host}:{each.port}" for id, each in sorted(metadata.brokers.items())}
     return {
         topic: {number: about.partitions[number].leader for number in sorted(about.partitions)}
         for topic, about in metadata.topics.items()

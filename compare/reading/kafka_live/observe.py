@@ -67,6 +67,7 @@ class Order:
     settings: Settings
     source: str
     timeout_s: float
+    ask_brokers: bool = False
 
 
 Found: TypeAlias = tuple[Sequence[Fact | Skipped], Sequence[str]]
@@ -139,14 +140,15 @@ def observe(
     timeout_s: float = TIMEOUT_S,
     progress: Callable[[str], None] = lambda text: None,
     known: MutableMapping[str, str] | None = None,
+    ask_brokers: bool = False,
 ) -> list[ObservedGroup | Skipped]:
     """The consumer groups of the cluster at ``kafka://host:port[,host:port...]``, sorted by name.
 
     ``Skipped`` stands for what the cluster would not tell about a node or a group, or not in time. ``timeout_s`` is how
     long the whole reading may take; a single answer is waited for up to a third of it. ``known``: what an earlier
     reading found out, kept here for the next one: address to all brokers, any of which may answer first, so that
-    those of the address may die. `UserError` if nobody answers,
-    the login or the settings are refused, an answer is in such a form that librdkafka breaks off, or the extra
+    those of the address may die. ``ask_brokers``: ask every broker for its settings, too. `UserError` if nobody
+    answers, the login or the settings are refused, an answer is in such a form that librdkafka breaks off, or the extra
     ``kafka`` is not installed.
     """
     source = shown(address)
@@ -154,7 +156,7 @@ def observe(
     at = servers(address)
     settings = Settings() if command_config is None else read_settings(command_config)
     progress(source)
-    found, brokers = read_apart(Order(known.get(address, at), settings, source, timeout_s), progress)
+    found, brokers = read_apart(Order(known.get(address, at), settings, source, timeout_s, ask_brokers), progress)
     known[address] = ",".join(dict.fromkeys((*at.split(","), *brokers)))
     facts = [each for each in found if not isinstance(each, Skipped)]
     skipped = [each for each in found if isinstance(each, Skipped)]
