@@ -72,7 +72,7 @@ def gather(
     progress: Callable[[str], None] = lambda name: None,
     command_config: Path | None = None,
     timeout_s: float = TIMEOUT_S,
-    known: MutableMapping[str, str] | None = None,
+    known: MutableMapping[str, kafka_live.Known] | None = None,
     ask_brokers: bool = False,
 ) -> Gathered:
     """Read the sources (files, folders, ``-``, ``NAME=FILE``, ``kafka://``, ``rocketmq://``).

@@ -69,6 +69,8 @@ def _contents(batches: Iterator[pa.RecordBatch]) -> Iterator[tuple[str, pa.Buffe
 
 def _pieces(rows: pa.Table, pieces: int) -> Iterator[pa.RecordBatch]:
     """The rows as compressed streams, those of one group in the same piece whatever file they come from."""
+    if not rows.num_rows:
+        return  # a poll that found no group
     group = rows["group"].combine_chunks().dictionary_encode()
     names = group.dictionary.to_pylist()
     piece = np.array([zlib.crc32((name or "").encode()) % pieces for name in names], dtype=np.int32)

@@ -22,7 +22,7 @@ class OffsetsTable:
     """Offsets view of one group: ``owned`` queues per CONSUMER-ID, and ``unowned`` ones that only have a commit.
 
     ``lag`` is None where there is no commit; ``complete`` is False if rows could not be read; ``ends``: where the
-    partitions with a lag end.
+    partitions with a lag end; ``endless``: partitions with a commit, of which it is not told where they end.
     """
 
     source: str
@@ -33,6 +33,7 @@ class OffsetsTable:
     clients: Mapping[str, Client]
     complete: bool
     ends: Mapping[Queue, int] = field(default_factory=dict)
+    endless: tuple[Queue, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -105,6 +105,7 @@ def _observed(
         instances_told=bool(members),
         classic_members=_classic_members(ownership.members, verbose) if consumer_protocol else (),
         ends=queues.ends,
+        endless=() if shown is None else tuple(queue for queue in shown.endless if queue in queues.lag),
         coordinator=_last(told.coordinator for told in states),
         epoch=_last(told.epoch for told in states),
         generation=_last(told.generation for told in states),

@@ -11,7 +11,7 @@ from typing import NoReturn
 
 from compare.reading.kafka_live.connection import connect
 from compare.reading.kafka_live.fetch import broker_settings, fetch
-from compare.reading.kafka_live.observe import BROKEN, FOUND, PROGRESS, READY, REFUSED, Order
+from compare.reading.kafka_live.observe import BROKEN, FOUND, PROGRESS, READY, REFUSED, Known, Order
 from compare.reading.sources import answer_s, end_of
 from protocols import UserError
 
@@ -42,7 +42,7 @@ def _read(order: Order, channel: Channel) -> None:
     found = list(fetch(connection, order.source, lambda text: channel.send((PROGRESS, text))))
     if order.ask_brokers:
         found += broker_settings(connection, order.source)
-    channel.send((FOUND, (found, tuple(connection.brokers.values()))))
+    channel.send((FOUND, (found, Known(connection.cluster, tuple(connection.brokers.values())))))
 
 
 def _end_with_parent(channel: Channel) -> None:
