@@ -1,4 +1,4 @@
-"""A consumer that has unsubscribed is not as one that never subscribed: double and real client, on a broker of its own."""
+"""A consumer that has unsubscribed is not as one that never subscribed: double and real client, on a served broker."""
 
 from collections.abc import Callable, Mapping
 from typing import Any
