@@ -246,17 +246,18 @@ def _add_lag(
     group: ObservedGroup, overall: dict[str, Figure], topics: dict[str, dict[str, Figure]], with_retry: bool
 ) -> None:
     lags = {queue: group.lag[queue] for queue in _counted(group.lag, with_retry)}
-    overall["lag"] = _total(lags.values())
-    by_topic: dict[str, list[int | None]] = {topic: [] for topic in topics}
+    overall["lag"] = _total(group, lags)
+    by_topic: dict[str, dict[Queue, int | None]] = {topic: {} for topic in topics}
     for queue, lag in lags.items():
-        by_topic.setdefault(queue.topic, []).append(lag)
+        by_topic.setdefault(queue.topic, {})[queue] = lag
     for topic, of_topic in topics.items():
-        of_topic["lag"] = _total(by_topic[topic])
+        of_topic["lag"] = _total(group, by_topic[topic])
 
 
-def _total(lags: Iterable[int | None]) -> int | None:
-    told = [lag for lag in lags if lag is not None]
-    return sum(told) if told else None
+def _total(group: ObservedGroup, lags: Mapping[Queue, int | None]) -> int | None:
+    """Of the queues with a commit; None where none has one, and where the end of one is not told."""
+    told = [lag for lag in lags.values() if lag is not None]
+    return sum(told) if told and lags.keys().isdisjoint(group.endless) else None
 
 
 def _counted(queues: Iterable[Queue], with_retry: bool) -> list[Queue]:

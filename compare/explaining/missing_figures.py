@@ -140,7 +140,7 @@ def missing_figures_of_topics(group: AuditedGroup) -> list[str]:
     """Why single topics lack a figure that the group as a whole has; sentences without stop."""
     reasons = {
         "lag": "the lag of some topics is unknown, because no queue of theirs has both a committed offset and a"
-        " known end offset",
+        " known end offset, or the end of one is unknown",
         "max_over_mean": "some topics carry no load, so their mean is 0 and the ratio is undefined",
     }
     return [
@@ -237,6 +237,8 @@ def _no_lag(observed: ObservedGroup) -> str:
         return "no source shows the lag of the share group, which kafka-share-groups --describe does since 4.2"
     if observed.mode == "pop":
         return "no source shows an offset of the topics that members pop, which consumerProgress does"
+    if observed.endless and any(lag is not None for lag in observed.lag.values()):
+        return f"no source shows where {many(len(observed.endless), 'queue')} with a committed offset ends (no leader?)"
     if observed.lag:
         return "no queue has both a committed offset and a known end offset, so the lag is unknown"
     return "no source shows committed offsets" + _where(observed, "lag").replace("would", "does")

@@ -7,7 +7,7 @@ from shlex import quote
 
 from compare.catalogues import EAGER, SERVER, SERVER_NAMES
 from compare.planning.expectations import Change
-from compare.planning.promises import Promise, hidden, is_stable, speaks, uses
+from compare.planning.promises import Promise, brokers_have, is_stable, speaks, uses
 from compare.planning.subject import JAVA, Route, Settings, Step, Subject, WrongOrder, in_each, one_by_one
 from compare.reading.client_libraries import ASSIGNORS, HEARTBEAT, LIBRARIES, PROTOCOL, REMOTE, SESSION
 from protocols.errors import UserError
@@ -185,14 +185,31 @@ def _all_at_once(subject: Subject, new: str, refusing: Sequence[str]) -> Route:
 
 
 def _convert(policy: str, promise: str) -> Step:
-    """The brokers' settings, which nothing but a look at each broker shows."""
+    """The brokers' settings, which are shown by a look at each broker alone."""
+    promises = [
+        brokers_have(
+            POLICY,
+            lambda value: value.lower() in ("bidirectional", policy),
+            f"bidirectional or {policy}",
+            BROKER_CONFIGS,
+        )
+    ]
+    if promise:
+        promises.append(
+            brokers_have(
+                PROTOCOLS,
+                lambda value: not value or "consumer" in value.split(","),
+                "consumer among them",
+                BROKER_CONFIGS,
+            )
+        )
     return Step(
         f"Let the brokers{' (Kafka 4.0 or later)' if promise else ''} convert the group while it runs: {POLICY} must be"
         f" bidirectional (the default) or {policy}{promise}. Nothing restarts if that is so.",
         f"`{BROKER_CONFIGS}` shows {POLICY}{' and ' + PROTOCOLS if promise else ''} for every broker.",
         "Nothing to undo.",
         commands=(BROKER_CONFIGS,),
-        promises=(hidden(f"the brokers' {POLICY} ({BROKER_CONFIGS} does)"),),
+        promises=promises,
     )
 
 

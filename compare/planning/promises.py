@@ -9,9 +9,9 @@ from typing import NamedTuple
 
 from compare.formatting import many
 from compare.reading.group_model import is_on_the_move, known_ownership
-from compare.reading.observed import ObservedGroup
+from compare.reading.observed import ObservedGroup, names_of
 from protocols import Queue
-from protocols.scenario.fields import listed_members
+from protocols.scenario.fields import listed, listed_members
 
 
 class Shown(NamedTuple):
@@ -47,7 +47,7 @@ def judge(promises: Sequence[Promise], observed: ObservedGroup, step: int) -> Ve
 def is_stable(observed: ObservedGroup) -> Shown:
     """Kafka: the group's state, and that no member is on its way to its target assignment."""
     if is_on_the_move(observed):
-        moving = f", {_clients(observed, observed.moving)} not at its target assignment" if observed.moving else ""
+        moving = f", {_named(observed, observed.moving)} not at its target assignment" if observed.moving else ""
         return Shown(False, f"state {observed.state or 'not shown'}{moving}, expected Stable")
     if observed.state is None:
         return Shown(None, "the state (--describe --state does)")
@@ -88,7 +88,7 @@ def are_static(observed: ObservedGroup) -> Shown:
     members = observed.members
     if members is None or not observed.instances_told:
         return Shown(None, "which members are static (--describe --members does)")
-    without = [member.client_id or member.id for member in members if member.instance_id is None]
+    without = [name for name, each in zip(names_of(members), members, strict=True) if each.instance_id is None]
     if without or not members:
         return Shown(False, f"no group.instance.id of {listed_members(without) if without else 'any member'}")
     return Shown(True, f"a group.instance.id of each of {many(len(members), 'member')}")
@@ -106,7 +106,7 @@ def speaks(consumer_protocol: bool) -> Promise:
                 False, f"{name[observed.consumer_protocol]} protocol, expected {name[consumer_protocol]} protocol"
             )
         if observed.classic_members:
-            return Shown(False, f"classic protocol still in {_clients(observed, observed.classic_members)}")
+            return Shown(False, f"classic protocol still in {_named(observed, observed.classic_members)}")
         if consumer_protocol and observed.members is None:
             return Shown(None, "which protocol each member speaks (--describe --members --verbose does)")
         return Shown(True, f"{name[consumer_protocol]} protocol")
@@ -149,25 +149,50 @@ def have_restarted(what: str, before: ObservedGroup | None) -> Promise:
         if before.members is None or observed.members is None:
             return Shown(None, "the members' ids before and after (--describe --members does)")
         were = {member.id for member in before.members}
-        still = [member.client_id or member.id for member in observed.members if member.id in were]
+        still = [member.id for member in observed.members if member.id in were]
         if not were:
             return Shown(None, "any member before the step")
         if still:
-            return Shown(False, f"{listed_members(still)} not restarted")
+            return Shown(False, f"{_named(observed, still)} not restarted")
         return Shown(True, f"all members restarted ({what}: no source shows it)")
 
     return shown
 
 
-def hidden(what: str) -> Promise:
-    """What no source shows."""
-    return lambda observed: Shown(None, what)
+def brokers_have(name: str, allows: Callable[[str], bool], expected: str, tool: str) -> Promise:
+    """Kafka: every broker's value of this setting ("": it has no such setting) is one that the step needs. ``tool``:
+    the command that shows it."""
+
+    def shown(observed: ObservedGroup) -> Shown:
+        settings = observed.broker_settings.items()
+        values = {broker: own.get(name, "") if own else None for broker, own in settings}
+        if observed.coordinator is not None:
+            values.setdefault(observed.coordinator.partition("(")[2].rstrip(")"), None)
+        wrong = [broker for broker, value in values.items() if value is not None and not allows(value)]
+        if wrong:
+            is_so = [
+                f"broker {each} has {f'{name}={values[each]}' if values[each] else f'no {name}'}" for each in wrong
+            ]
+            return Shown(False, f"{'; '.join(is_so)}, expected {expected}")
+        untold = [broker for broker, value in values.items() if value is None]
+        if untold or not values:
+            return Shown(None, f"{name} of {_brokers(untold)} ({tool} does)")
+        return Shown(
+            True, f"{name} of {_brokers([*values])}: {listed(sorted({each or 'none' for each in values.values()}))}"
+        )
+
+    return shown
+
+
+def _brokers(ids: Sequence[str]) -> str:
+    return f"broker{'s' if len(ids) > 1 else ''} {listed(ids)}" if ids else "the brokers"
 
 
 def _unless(holds: bool, expected: str) -> str:
     return "" if holds else f", expected {expected}"
 
 
-def _clients(observed: ObservedGroup, ids: Sequence[str] | None) -> str:
-    client_ids = {member.id: member.client_id or member.id for member in observed.members or observed.seen}
-    return listed_members([client_ids.get(each, each) for each in ids or ()])
+def _named(observed: ObservedGroup, ids: Sequence[str]) -> str:
+    members = observed.members or observed.seen
+    names = dict(zip((member.id for member in members), names_of(members), strict=True))
+    return listed_members([names.get(each, each) for each in ids])

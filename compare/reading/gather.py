@@ -9,6 +9,7 @@ clusters.
 import math
 from collections.abc import Callable, Iterable, MutableMapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import TypeVar
 
@@ -71,12 +72,13 @@ def gather(
     progress: Callable[[str], None] = lambda name: None,
     command_config: Path | None = None,
     timeout_s: float = TIMEOUT_S,
-    known: MutableMapping[str, str] | None = None,
+    known: MutableMapping[str, kafka_live.Known] | None = None,
+    ask_brokers: bool = False,
 ) -> Gathered:
     """Read the sources (files, folders, ``-``, ``NAME=FILE``, ``kafka://``, ``rocketmq://``).
 
-    ``progress`` is told each source's name. ``command_config``, ``timeout_s`` and ``known`` are those of
-    `kafka_live.observe`.
+    ``progress`` is told each source's name. ``command_config``, ``timeout_s``, ``known`` and ``ask_brokers`` are
+    those of `kafka_live.observe`.
     """
     arguments = list(arguments)
     live = [argument for argument in arguments if argument.startswith((kafka_live.SCHEME, rocketmq_live.SCHEME))]
@@ -106,15 +108,12 @@ def gather(
             unread.append(Skipped(source.name, None, "headers without rows, expected rows that name a group"))
     groups = [*kafka.join(of_kafka), *rocketmq.join(of_rocketmq)]
     was_read = bool(of_kafka or of_rocketmq)
+    of_cluster = partial(kafka_live.observe, command_config=command_config, known=known, ask_brokers=ask_brokers)
     for address in live:
         # Each cluster is joined for itself: two clusters may have a group of the same name.
         try:
-            if address.startswith(rocketmq_live.SCHEME):
-                found = rocketmq_live.observe(address, timeout_s=timeout_s, progress=progress)
-            else:
-                found = kafka_live.observe(
-                    address, command_config=command_config, timeout_s=timeout_s, progress=progress, known=known
-                )
+            observe = rocketmq_live.observe if address.startswith(rocketmq_live.SCHEME) else of_cluster
+            found = observe(address, timeout_s=timeout_s, progress=progress)
         except UserError as error:
             found = [Skipped(kafka_live.shown(address), None, str(error))]
         else:

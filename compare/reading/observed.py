@@ -23,11 +23,13 @@ Mode = Literal["shared", "broadcasting", "pop", "share"]
 
 @dataclass(frozen=True, slots=True)
 class Skipped:
-    """Something that could not be read: where, and what was expected there. ``line`` counts from 1."""
+    """Something that could not be read: where, and what was expected there. ``line`` counts from 1. ``hides_groups``:
+    groups that are there may be missing because of it."""
 
     source: str
     line: int | None
     why: str
+    hides_groups: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,7 +92,9 @@ class ObservedGroup:
     ``ends``: where each queue with a lag ended when it was read, as far as told. ``coordinator``: the broker that runs
     a Kafka group, as its tools write it. ``epoch``: the epoch of a consumer-protocol group, which grows by one with
     each rebalance. ``generation``: of a classic group, one above the highest generation from which a member has joined:
-    most clients tell it, and the group's own is not lower.
+    most clients tell it, and the group's own is not lower. ``broker_settings``: ids of the cluster's brokers, as far as
+    told, to their settings; none of a broker that did not tell them. ``endless``: queues with a committed offset, of
+    which nobody tells where they end (no broker leads them): how much waits there is unknown.
     """
 
     system: System
@@ -126,6 +130,8 @@ class ObservedGroup:
     coordinator: str | None = None
     epoch: int | None = None
     generation: int | None = None
+    broker_settings: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
+    endless: tuple[Queue, ...] = ()
 
 
 def names_of(members: Sequence[ObservedMember]) -> list[str]:

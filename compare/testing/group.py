@@ -10,7 +10,7 @@ from contextlib import AbstractContextManager
 from inspect import iscoroutine, iscoroutinefunction
 from pathlib import Path
 from types import ModuleType
-from typing import TYPE_CHECKING, Any, Self, TypeVar, Unpack
+from typing import TYPE_CHECKING, Any, ParamSpec, Self, TypeVar, Unpack
 
 from compare.testing import assertions, sentences, settling
 from compare.testing.clock import Clock, in_ticks
@@ -41,6 +41,7 @@ if TYPE_CHECKING:
 else:
     from functools import cached_property
 
+P = ParamSpec("P")
 R = TypeVar("R")
 
 SETTLE_S = 600.0
@@ -233,24 +234,31 @@ class Group(Events, OneGroup, HasRemoved):
         """``with group.virtual_time():`` the code under test lives in virtual time (`compare.testing.virtual_time`)."""
         return self.clock.virtual_time(*modules)
 
-    def run(self, code: Any, *, seconds: float | None = None) -> Any:
-        """See `compare.testing.handling.Handling.run`. Raises `UserError` for a coroutine."""
+    def run(self, code: Callable[[], R], *, seconds: float | None = None) -> R | None:
+        """Run the user's code: until it returns, its consumer is killed, or ``seconds`` of virtual time have passed
+        (then `TimeIsUp` is raised out of the next call). Returns what the code returns, None where it was stopped.
+
+        Raises `AssertionError` where the code swallows what stops it and goes on, and whatever fault
+        (`compare.testing.faults`) was swallowed; `UserError` for a coroutine.
+        """
         if iscoroutine(code):
             code.close()
         if iscoroutine(code) or iscoroutinefunction(code):
             raise UserError(f"group.run: {REMOVED['virtual_loop']}")
         return self.handling.run(code, seconds=seconds)
 
-    def watch(self, handler: Callable[..., R]) -> Callable[..., R]:
-        """See `compare.testing.handling.Handling.watch`."""
+    def watch(self, handler: Callable[P, R]) -> Callable[P, R]:
+        """The user's handler of a message (or of a list of them), watched: a record counts as handled when it returns,
+        and no more when poll() hands it out or a listener succeeds."""
         return self.handling.watch(handler)
 
     def handled_twice(self) -> list[Record]:
-        """See `compare.testing.handling.Handling.twice`."""
+        """The records that were handled more than once, by one member or several, sorted."""
         return self._noted(self.handling.twice())
 
     def never_handled(self) -> list[Record]:
-        """See `compare.testing.handling.Handling.never`."""
+        """The records that nobody handled and nobody will: the group has committed beyond them, or read on beyond them
+        after a reset; and if they were tried again, they were given up. Sorted."""
         return self._noted(self.handling.never())
 
     def _noted(self, records: list[Record]) -> list[Record]:

@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from math import inf
 from threading import get_ident
-from typing import Protocol, TypeVar
+from typing import ParamSpec, Protocol, TypeVar
 
 from compare.testing.clock import in_ticks
 from compare.testing.faults import PENDING, is_fault, is_inner, note, of_user, raise_pending
@@ -22,6 +22,7 @@ from protocols.java import Queue
 from protocols.scenario.events import Event, Join, StopPolling
 from rocketmq_selfbalance.cluster import DLQ_PREFIX, RocketMQCluster
 
+P = ParamSpec("P")
 R = TypeVar("R")
 
 
@@ -76,12 +77,7 @@ class Handling:
         """What has stopped the code that runs."""
 
     def run(self, code: Callable[[], R], *, seconds: float | None = None) -> R | None:
-        """Run the user's code: until it returns, its consumer is killed, or ``seconds`` of virtual time have passed
-        (then `TimeIsUp` is raised out of the next call). Returns what the code returns, None where it was stopped.
-
-        Raises `AssertionError` where the code swallows what stops it and goes on, and whatever fault
-        (`compare.testing.faults`) was swallowed.
-        """
+        """See `compare.testing.group.Group.run`."""
         clock = self.group.clock
         before, outer = clock.limit, self._stopping
         self._callers = set()
@@ -107,9 +103,8 @@ class Handling:
             stopping.over()
             clock.limit, self._stopping = before, outer
 
-    def watch(self, handler: Callable[..., R]) -> Callable[..., R]:
-        """The user's handler of a message (or of a list of them), watched: a record counts as handled when it returns,
-        and no more when poll() hands it out or a listener succeeds."""
+    def watch(self, handler: Callable[P, R]) -> Callable[P, R]:
+        """See `compare.testing.group.Group.watch`."""
         self._watches += 1
         return watched(handler, self)
 
@@ -165,12 +160,11 @@ class Handling:
         return HandledRecords(group.timeline, group.world.lives, self._all(), self.pending, dead, hidden)
 
     def twice(self) -> list[Record]:
-        """The records that were handled more than once, by one member or several, sorted."""
+        """See `compare.testing.group.Group.handled_twice`."""
         return single(self.records.twice())
 
     def never(self) -> list[Record]:
-        """The records that nobody handled and nobody will: the group has committed beyond them, or read on beyond them
-        after a reset; and if they were tried again, they were given up. Sorted."""
+        """See `compare.testing.group.Group.never_handled`."""
         return single(self.records.lost())
 
     def _all(self) -> list[Handled]:

@@ -3,13 +3,14 @@
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from inspect import iscoroutinefunction
 from itertools import chain
-from typing import Any, NamedTuple, Protocol, TypeAlias, TypeVar
+from typing import Any, NamedTuple, ParamSpec, Protocol, TypeAlias, TypeVar
 
 from compare.testing.faults import calls_user, is_fault
 from protocols.engine.nodes import Time
 from protocols.errors import UserError
 from protocols.java import Queue
 
+P = ParamSpec("P")
 R = TypeVar("R")
 
 Place: TypeAlias = tuple[Queue, int]
@@ -62,7 +63,7 @@ class Watcher(Protocol):
         """A fault is about to be raised into the user's code."""
 
 
-def watched(handler: Callable[..., R], watcher: Watcher, member: str = "") -> Callable[..., R]:
+def watched(handler: Callable[P, R], watcher: Watcher, member: str = "") -> Callable[P, R]:
     """The handler; the watcher is told of each message among its arguments, alone or in a list of them."""
 
     def begin(args: tuple[object, ...], kwargs: Mapping[str, object]) -> tuple[list[Given], Time]:
@@ -84,7 +85,7 @@ def watched(handler: Callable[..., R], watcher: Watcher, member: str = "") -> Ca
             raise
 
     @calls_user
-    def plain(*args: object, **kwargs: object) -> R:
+    def plain(*args: P.args, **kwargs: P.kwargs) -> R:
         given, began = begin(args, kwargs)
         try:
             result = handler(*args, **kwargs)
@@ -95,7 +96,7 @@ def watched(handler: Callable[..., R], watcher: Watcher, member: str = "") -> Ca
         return result
 
     @calls_user
-    async def coroutine(*args: object, **kwargs: object) -> object:
+    async def coroutine(*args: P.args, **kwargs: P.kwargs) -> object:
         given, began = begin(args, kwargs)
         try:
             result = await handler(*args, **kwargs)  # type: ignore[misc]

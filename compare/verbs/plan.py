@@ -118,7 +118,7 @@ def plan(
     if check is not None:
         if scenario is not None:
             raise UserError(f"--check {check}: {scenario} is a scenario, expected what equipoise audit reads")
-        observed = _observed(sources, group, command_config, timeout)
+        observed = _observed(sources, group, command_config, timeout, ask_brokers=True)
         earlier = None if before is None else _observed((before,), observed.name, command_config, timeout)
         return _check(observed, earlier, target, today, library, check, count)
     if scenario is not None:
@@ -186,11 +186,15 @@ def _scenario(sources: tuple[str, ...]) -> str | None:
 
 
 def _observed(
-    sources: tuple[str, ...], group: str | None, command_config: Path | None, timeout: float
+    sources: tuple[str, ...],
+    group: str | None,
+    command_config: Path | None,
+    timeout: float,
+    ask_brokers: bool = False,
 ) -> ObservedGroup:
     from compare.reading.gather import gather
 
-    gathered = gather(sources, command_config=command_config, timeout_s=timeout)
+    gathered = gather(sources, command_config=command_config, timeout_s=timeout, ask_brokers=ask_brokers)
     if not gathered.groups:
         why = gathered.skipped[0].why if gathered.skipped else "nothing was read"
         raise UserError(f"{', '.join(sources)}: no group found ({why}), expected what equipoise audit reads")

@@ -102,7 +102,7 @@ def watch(
         raise UserError(f"--command-config {command_config}: applies only to a source kafka://host:port")
     names = [source.name for source in clusters]
     exporter = None if prometheus is None else Exporter(names, prometheus_groups, prometheus_partitions)
-    known: dict[str, str] = {}
+    known: dict[str, kafka_live.Known] = {}
 
     def read(source: Source) -> Gathered:
         config = command_config if source.name in of_kafka else None

@@ -227,9 +227,9 @@ class ChangeLog:
         self._memories: dict[Key, _Memory] = {}
         self._before: list[GroupRecord] | None = None
 
-    def take(self, states: Sequence[GroupState], at: float) -> tuple[list[SeenGroup], list[Change]]:
+    def take(self, states: Sequence[GroupState], at: float, whole: bool = True) -> tuple[list[SeenGroup], list[Change]]:
         """The groups of the next poll, which was at ``at`` (seconds), in order, and what changed; nothing has in the
-        first poll."""
+        first poll. ``whole``: every group that there is has been read, so that one that is missing is gone."""
         seen, moved = [], {}
         for state in states:
             group, queues = self._take(state, at)
@@ -237,6 +237,9 @@ class ChangeLog:
             moved[state.key] = queues
         self._forget({state.key for state in states})
         records = [self._memories[state.key].record for state in states]
+        if not whole and self._before is not None:
+            read = {state.key for state in states}
+            records += [each for each in self._before if (each["system"], each["group"]) not in read]
         before, self._before = self._before, records
         if before is None:
             return seen, []

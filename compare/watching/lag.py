@@ -57,7 +57,7 @@ class Waiting:
     """``ages_s``: topic to the estimated age in seconds of the oldest record that its group has not read, 0 where none
     waits; topics of which it is not known are left out. ``age_s``: the greatest of all, None unless all are known.
     ``trend_per_s``: records per second by which the lag grows, negative where it shrinks; None for fewer than
-    `LEAST_POLLS` polls."""
+    `LEAST_POLLS` polls, and where the lag is unknown."""
 
     ages_s: Mapping[str, float]
     age_s: float | None
@@ -76,7 +76,7 @@ class LagTimes:
         self._ends = {queue: self._ends.get(queue, _Ends()) for queue in group.ends}
         ages: dict[str, float | None] = {}
         for queue, of_queue in group.lag.items():
-            if is_retry(queue.topic) or of_queue is None:
+            if is_retry(queue.topic) or (of_queue is None and queue not in group.endless):
                 continue
             age = self._age(queue, group.ends.get(queue), of_queue, at)
             before = ages.get(queue.topic, 0.0)
@@ -84,9 +84,15 @@ class LagTimes:
         told = {topic: age for topic, age in ages.items() if age is not None}
         if lag is not None:
             self._lags.append((at, lag))
-        return Waiting(told, max(told.values()) if told and len(told) == len(ages) else None, _slope(self._lags))
+        return Waiting(
+            told,
+            max(told.values()) if told and len(told) == len(ages) else None,
+            None if lag is None else _slope(self._lags),
+        )
 
-    def _age(self, queue: Queue, end: int | None, lag: int, at: float) -> float | None:
+    def _age(self, queue: Queue, end: int | None, lag: int | None, at: float) -> float | None:
+        if lag is None:
+            return None
         if end is not None:
             self._ends[queue].add(at, end)
         if lag <= 0:

@@ -200,7 +200,9 @@ class Watch:
         before = schedule.failures
         schedule.succeeded(now)
         self._numbers[name] += 1
-        groups, changed = self._logs[name].take(self._readers[name].take(gathered.groups), now)
+        states = self._readers[name].take(gathered.groups)
+        whole = not any(each.hides_groups for each in gathered.skipped)
+        groups, changed = self._logs[name].take(states, now, whole)
         return Poll(
             name, self._numbers[name], now, now - began, self._every_s, groups, changed, gathered.skipped, before
         )

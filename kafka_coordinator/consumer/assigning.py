@@ -134,7 +134,11 @@ def metadata_for(c: ConsumerState, name: str) -> ConsumerMetadata:
             user_data = ((), AssignorMemory().generation if memory is None else memory.generation)
         elif memory is not None and memory.claims is not None:
             user_data = (_by_topic(memory.claims), memory.generation)
-    return _metadata((topics, c.subscription.owned, c.membership.generation, c.config.rack, user_data))
+    owned, generation = c.subscription.owned, c.membership.generation
+    if c.config.by_hand and not c.cooperative:
+        # librdkafka: its eager assignors tell neither, so that a member that joins again has changed nothing.
+        owned, generation = (), -1
+    return _metadata((topics, owned, generation, c.config.rack, user_data))
 
 
 def remember(c: ConsumerState, name: str, assigned: tuple[Partition, ...]) -> None:

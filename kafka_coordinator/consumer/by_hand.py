@@ -111,6 +111,11 @@ def _end(c: ConsumerState, now: Time, called: ListenerCall, out: Outbox) -> None
 def _unsubscribe(c: ConsumerState, now: Time, called: ListenerCall, out: Outbox) -> None:
     callbacks.set_owned(c, now, (), out)
     leaving.stay_outside(c, now, out)
+    if c.subscription.topics:  # it has subscribed again before the listener was called
+        if c.kip848 is None:
+            c.request_rejoin("")
+        else:
+            c.kip848.wants_to_join = True
 
 
 _THEN: Final[Mapping[str, Callable[[ConsumerState, Time, ListenerCall, Outbox], None]]] = {

@@ -5,14 +5,17 @@ import java.util.Properties;
 import java.util.concurrent.atomic.AtomicBoolean;
 import org.apache.kafka.clients.consumer.ConsumerRebalanceListener;
 import org.apache.kafka.clients.consumer.ConsumerRecord;
+import org.apache.kafka.clients.consumer.ConsumerRecords;
 import org.apache.kafka.clients.consumer.KafkaConsumer;
 import org.apache.kafka.common.TopicPartition;
 
 /**
  * A member of a group until its standard input ends: TOPIC,TOPIC NAME=VALUE...
  *
- * Prints lines of milliseconds of the wall clock, kind, member id, and what it is about: partitions that the listener is
- * told, a record that was read (partition:offset), or the class of an error.
+ * With commit=sync it commits by commitSync() after each poll with records, and in the callbacks of revoked and lost
+ * partitions. Prints lines of milliseconds of the wall clock, kind, member id, and what it is about: partitions that the
+ * listener is told, a record that was read (partition:offset), an exception that it caught (where and class), or the
+ * class of an error that ended it.
  */
 public class GroupMember {
     public static void main(String[] arguments) throws Exception {
@@ -21,6 +24,7 @@ public class GroupMember {
             String[] parts = setting.split("=", 2);
             settings.put(parts[0], parts[1]);
         }
+        boolean commits = "sync".equals(settings.remove("commit"));
         String deserializer = "org.apache.kafka.common.serialization.ByteArrayDeserializer";
         settings.put("key.deserializer", deserializer);
         settings.put("value.deserializer", deserializer);
@@ -29,16 +33,28 @@ public class GroupMember {
         reader.setDaemon(true);
         reader.start();
         try (KafkaConsumer<byte[], byte[]> consumer = new KafkaConsumer<>(settings)) {
-            consumer.subscribe(List.of(arguments[0].split(",")), new Listener(consumer));
+            consumer.subscribe(List.of(arguments[0].split(",")), new Listener(consumer, commits));
             while (!ended.get()) {
-                for (ConsumerRecord<byte[], byte[]> each : consumer.poll(Duration.ofMillis(50))) {
+                ConsumerRecords<byte[], byte[]> records = consumer.poll(Duration.ofMillis(50));
+                for (ConsumerRecord<byte[], byte[]> each : records) {
                     print("read", consumer, each.topic() + "-" + each.partition() + ":" + each.offset());
+                }
+                if (commits && !records.isEmpty()) {
+                    commit("loop", consumer);
                 }
             }
         } catch (RuntimeException error) {
             print("error", null, error.getClass().getSimpleName());
         }
         print("closed", null, "");
+    }
+
+    private static void commit(String where, KafkaConsumer<byte[], byte[]> consumer) {
+        try {
+            consumer.commitSync();
+        } catch (RuntimeException error) {
+            print("caught", consumer, where + " " + error.getClass().getSimpleName());
+        }
     }
 
     private static void waitForTheEnd(AtomicBoolean ended) {
@@ -57,7 +73,7 @@ public class GroupMember {
         System.out.flush();
     }
 
-    private record Listener(KafkaConsumer<byte[], byte[]> consumer) implements ConsumerRebalanceListener {
+    private record Listener(KafkaConsumer<byte[], byte[]> consumer, boolean commits) implements ConsumerRebalanceListener {
         @Override
         public void onPartitionsAssigned(Collection<TopicPartition> partitions) {
             tell("assigned", partitions);
@@ -65,12 +81,20 @@ public class GroupMember {
 
         @Override
         public void onPartitionsRevoked(Collection<TopicPartition> partitions) {
+            commit("revoked");
             tell("revoked", partitions);
         }
 
         @Override
         public void onPartitionsLost(Collection<TopicPartition> partitions) {
+            commit("lost");
             tell("lost", partitions);
+        }
+
+        private void commit(String where) {
+            if (commits) {
+                GroupMember.commit(where, consumer);
+            }
         }
 
         private void tell(String kind, Collection<TopicPartition> partitions) {

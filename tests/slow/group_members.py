@@ -19,11 +19,13 @@ END_S: Final = 30
 @dataclass
 class Told:
     """What a member's listener was told: ``callbacks`` are (seconds since the epoch, kind, partitions), ``read`` are
-    (partition, offset), a partition written as Java does: ``orders-3``. ``id``: the member's, once it has one."""
+    (partition, offset), a partition written as Java does: ``orders-3``. ``id``: the member's, once it has one;
+    ``caught``: where its code caught which exception and went on, ``errors``: what ended it."""
 
     id: str = ""
     callbacks: list[tuple[float, str, Sequence[str]]] = field(default_factory=list)
     read: list[tuple[str, int]] = field(default_factory=list)
+    caught: list[str] = field(default_factory=list)
     errors: list[str] = field(default_factory=list)
 
 
@@ -36,10 +38,10 @@ class Member(Protocol):
 
 
 class Java:
-    """Java's consumer, in a process of its own."""
+    """Java's consumer of the version for which it was compiled, in a process of its own."""
 
     def __init__(self, classes: Path, topics: Sequence[str], settings: Mapping[str, str]) -> None:
-        jars = kafka_jars(VERSION)
+        jars = kafka_jars(classes.name)
         java = [find_java(), "-cp", f"{classes}:{jars}/*", "-Xmx96m", "-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC"]
         given = [f"{name}={value}" for name, value in settings.items()]
         self.told = Told()
@@ -61,6 +63,8 @@ class Java:
             if kind == "read":
                 partition, _, offset = about.rpartition(":")
                 self.told.read.append((partition, int(offset)))
+            elif kind == "caught":
+                self.told.caught.append(about)
             elif kind == "error":
                 self.told.errors.append(about)
             else:
@@ -77,10 +81,11 @@ class Java:
         self._listener.join(END_S)
 
 
-def compile_member(folder: Path) -> Path:
-    """The folder, with the compiled member."""
-    jars = kafka_jars(VERSION)
+def compile_member(folder: Path, version: str = VERSION) -> Path:
+    """The folder of this version in ``folder``, with the compiled member."""
+    jars, folder = kafka_jars(version), folder / version
     javac = str(Path(find_java()).resolve().with_name("javac"))
+    folder.mkdir(exist_ok=True)
     subprocess.run([javac, "-cp", f"{jars}/*", "-d", str(folder), str(SOURCE)], check=True, timeout=120)
     return folder
 

@@ -1,6 +1,9 @@
-"""`equipoise plan --check` at a live Kafka 4.4.0 whose members are Python's clients: what a step promised is said to be
-there only when Kafka's own tools show it, too."""
+"""`equipoise plan --check` at a live Kafka 4.4.0 whose members are Python's clients, or Java's: what a step promised is
+said to be there only when Kafka's own tools show it, too, and code meets the exceptions that it was to expect."""
 
+import json
+import re
+import shlex
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -10,10 +13,11 @@ from click.testing import CliRunner
 
 from compare.cli import cli
 from tests.kafka_coordinator.wire.member_processes import members
+from tests.slow.group_members import Java, compile_member
 from tests.slow.real_kafka import RealKafka, UnavailableError, running
 from tests.waiting import until
 
-pytest.importorskip("confluent_kafka", reason="the extra kafka is not installed")
+library = pytest.importorskip("confluent_kafka", reason="the extra kafka is not installed")
 pytestmark = pytest.mark.slow
 
 WITHIN_S = 120
@@ -110,3 +114,83 @@ def test_a_step_that_no_source_tells_from_its_beginning_is_done_when_all_have_re
             each.close()
             group.start(f"m {number}/ü", **{assignors: "roundrobin"})
         until(lambda: holds(2, "--before", str(before)), WITHIN_S)
+
+
+ASSIGNORS = "org.apache.kafka.clients.consumer.{}Assignor"
+CLASSIC = {"partition.assignment.strategy": ASSIGNORS.format("Range"), "session.timeout.ms": "20000"}
+CONSUMER = {"group.protocol": "consumer", "group.remote.assignor": "uniform"}
+
+
+@pytest.mark.parametrize(
+    ("target", "settings", "comes"),
+    [
+        ("cooperative-sticky", CLASSIC, {2: "loop RebalanceInProgressException"}),
+        ("uniform", CLASSIC, {}),
+        ("server-range", CONSUMER, {}),
+        ("static", CONSUMER, {}),
+    ],
+)
+def test_code_meets_what_a_plan_names_and_nothing_else(
+    target: str, settings: dict[str, str], comes: dict[int, str], kafka: RealKafka, tmp_path: Path
+) -> None:
+    """Three members of Java 4.4.0 that commit in the loop and when they lose a partition, with odd client ids; each
+    step and each check as the plan prints them."""
+    name, source = f"to {target}", f"kafka://{kafka.plaintext}"
+    classes = compile_member(tmp_path, "4.4.0")
+    common = {"bootstrap.servers": kafka.plaintext, "group.id": name, "auto.offset.reset": "earliest"}
+    commits = {"enable.auto.commit": "false", "commit": "sync", **settings}
+    own = {client: {**common, **commits, "client.id": client} for client in ("c..1/ü", "it's", 'a "b"')}
+    running = {client: Java(classes, ["orders"], given) for client, given in own.items()}
+    lives = [*running.values()]
+
+    def called(*arguments: str) -> tuple[int, str]:
+        found: Any = CliRunner().invoke(cli, [*arguments], standalone_mode=False)
+        assert found.exception is None, found.exception
+        return found.return_value, found.stdout
+
+    def is_stable() -> bool:
+        shown = kafka.consumer_groups("--describe", "--group", name, "--state")
+        return " Stable " in shown and shown.rstrip().endswith("3")
+
+    def written() -> bool:
+        load(kafka.plaintext)
+        return is_stable()
+
+    try:
+        until(is_stable, WITHIN_S)
+        ids = {member.told.id: client for client, member in running.items()}
+        for step in json.loads(
+            called("plan", source, "--group", name, "--to", target, "--seeds", "1", "--format", "json")[1]
+        )["steps"]:
+            before = tmp_path / f"before-{step['number']}.txt"
+            before.write_text(kafka.consumer_groups("--describe", "--group", name, "--members", "--verbose"))
+            places = {"SOURCE": source, "BEFORE": str(before)}
+            check = [places.get(word, word) for word in shlex.split(step["check_command"])][1:]
+            for member in lives:
+                member.told.caught.clear()
+            for (name_of,) in step["restart"]:
+                assert called(*check)[0] == 1
+                client = ids.get(name_of, name_of)
+                running[client].stop()
+                changed = {**own[client], **step["settings"][name_of]}
+                own[client] = {key: str(value) for key, value in changed.items() if value is not None}
+                running[client] = Java(classes, ["orders"], own[client])
+                lives.append(running[client])
+                until(written, WITHIN_S)
+            until(lambda check=check: called(*check)[0] == 0, WITHIN_S)
+            met = [each for member in lives for each in member.told.caught]
+            named = set(re.findall(r"[A-Z]\w+Exception", " ".join(step["code_must_expect"])))
+            assert {each.split()[1] for each in met} <= named, (step["number"], met)
+            assert comes.get(step["number"]) in (None, *met)
+    finally:
+        for member in running.values():
+            member.stop()
+    assert not [error for member in lives for error in member.told.errors]
+
+
+def load(bootstrap: str) -> None:
+    """Some records for every partition, so that members have something to commit."""
+    producer = library.Producer({"bootstrap.servers": bootstrap})
+    for number in range(60):
+        producer.produce("orders", str(number), partition=number % 6)
+    assert producer.flush(30) == 0

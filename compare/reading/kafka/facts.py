@@ -22,7 +22,7 @@ class OffsetsTable:
     """Offsets view of one group: ``owned`` queues per CONSUMER-ID, and ``unowned`` ones that only have a commit.
 
     ``lag`` is None where there is no commit; ``complete`` is False if rows could not be read; ``ends``: where the
-    partitions with a lag end.
+    partitions with a lag end; ``endless``: partitions with a commit, of which it is not told where they end.
     """
 
     source: str
@@ -33,6 +33,7 @@ class OffsetsTable:
     clients: Mapping[str, Client]
     complete: bool
     ends: Mapping[Queue, int] = field(default_factory=dict)
+    endless: tuple[Queue, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,4 +119,14 @@ class TopicQueues:
     compacted: bool = False
 
 
-Fact = OffsetsTable | MembersTable | GroupState | ShareGroup | OtherGroup | TopicQueues
+@dataclass(frozen=True, slots=True)
+class BrokerSettings:
+    """A broker's settings by name, those that it was not given with their defaults; none where it does not tell them
+    to the one who asks. ``broker``: its id."""
+
+    source: str
+    broker: str
+    settings: Mapping[str, str]
+
+
+Fact = OffsetsTable | MembersTable | GroupState | ShareGroup | OtherGroup | TopicQueues | BrokerSettings

@@ -5,6 +5,7 @@ from typing import TypeVar
 
 from compare.catalogues import SERVER_NAMES
 from compare.reading.kafka.facts import (
+    BrokerSettings,
     Fact,
     GroupState,
     MembersTable,
@@ -23,36 +24,46 @@ _SERVER_STRATEGIES = {told: name for name, told in SERVER_NAMES.items()}
 _GONE = ("Empty", "Dead")
 _VIEWS: tuple[View, ...] = ("state", "list", "notice")
 
+_OfGroup = OffsetsTable | MembersTable | GroupState | ShareGroup | OtherGroup
+
 Kind = TypeVar("Kind")
 
 
 def join(facts: Iterable[Fact]) -> list[ObservedGroup]:
     """The groups that the facts of all sources tell of, by first mention; streams groups are left out."""
     topics: dict[str, dict[str, TopicQueues]] = {}
-    about: list[tuple[str, str, Fact]] = []
+    brokers: dict[str, dict[str, Mapping[str, str]]] = {}
+    about: list[tuple[str, str, _OfGroup]] = []
     for fact in facts:
         if isinstance(fact, TopicQueues):
             topics.setdefault(folder_of(fact.source), {})[fact.topic] = fact
+        elif isinstance(fact, BrokerSettings):
+            brokers.setdefault(folder_of(fact.source), {})[fact.broker] = fact.settings
         else:
             about.append((fact.group, fact.source, fact))
-    groups = (_observed(fact_group, _topics(fact_group, topics)) for fact_group in fact_groups(about, _ids))
+    groups = (
+        _observed(fact_group, _near(fact_group, topics), _near(fact_group, brokers))
+        for fact_group in fact_groups(about, _ids)
+    )
     return [group for group in groups if group is not None]
 
 
-def _ids(fact: Fact) -> Iterator[str]:
+def _ids(fact: _OfGroup) -> Iterator[str]:
     if isinstance(fact, MembersTable | ShareGroup):
         yield from (member.id for member in fact.members or ())
     elif isinstance(fact, OffsetsTable):
         yield from fact.owned
 
 
-def _topics(fact_group: FactGroup[Fact], topics: Mapping[str, Mapping[str, TopicQueues]]) -> dict[str, TopicQueues]:
-    """The topics of the group's own cluster, if told; those of another folder may be of another cluster."""
-    near = [topics[place] for place in fact_group.places if place in topics]
-    return {topic: fact for of_place in near or topics.values() for topic, fact in of_place.items()}
+def _near(fact_group: FactGroup[_OfGroup], by_place: Mapping[str, Mapping[str, Kind]]) -> dict[str, Kind]:
+    """Topics or brokers of the group's own cluster, if told; those of another folder may be of another cluster."""
+    near = [by_place[place] for place in fact_group.places if place in by_place]
+    return {name: fact for of_place in near or by_place.values() for name, fact in of_place.items()}
 
 
-def _observed(fact_group: FactGroup[Fact], topics: Mapping[str, TopicQueues]) -> ObservedGroup | None:
+def _observed(
+    fact_group: FactGroup[_OfGroup], topics: Mapping[str, TopicQueues], brokers: Mapping[str, Mapping[str, str]]
+) -> ObservedGroup | None:
     offsets = _of(fact_group, OffsetsTable)
     members = _of(fact_group, MembersTable)
     if share := _of(fact_group, ShareGroup):
@@ -94,13 +105,15 @@ def _observed(fact_group: FactGroup[Fact], topics: Mapping[str, TopicQueues]) ->
         instances_told=bool(members),
         classic_members=_classic_members(ownership.members, verbose) if consumer_protocol else (),
         ends=queues.ends,
+        endless=() if shown is None else tuple(queue for queue in shown.endless if queue in queues.lag),
         coordinator=_last(told.coordinator for told in states),
         epoch=_last(told.epoch for told in states),
         generation=_last(told.generation for told in states),
+        broker_settings=brokers,
     )
 
 
-def _of(fact_group: FactGroup[Fact], kind: type[Kind]) -> list[Kind]:
+def _of(fact_group: FactGroup[_OfGroup], kind: type[Kind]) -> list[Kind]:
     return [fact for fact in fact_group.facts if isinstance(fact, kind)]
 
 

@@ -4,7 +4,7 @@ Members that own nothing have no row (very old tools print one with ``-`` for to
 """
 
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
@@ -25,7 +25,6 @@ from compare.reading.observed import Block, RowError, Skipped, skipped
 from protocols import Queue
 
 NEEDED = frozenset({"TOPIC", "PARTITION", "LAG", "CONSUMER-ID", "HOST", "CLIENT-ID"})
-_OTHER_NUMBERS = ("LEADER-EPOCH", "CURRENT-OFFSET")
 
 _NEXT_ROW = re.compile(r"\s[A-Za-z0-9._-]+ +[0-9]+ +(?:-|[0-9]+) +(?:-|[0-9]+) +(?:-|-?[0-9]+) ")
 """A topic, a partition and offsets behind a client id: the line feed between two rows got lost."""
@@ -36,6 +35,7 @@ class _Row(NamedTuple):
     queue: Queue | None
     lag: int | None
     end: int | None
+    committed: int | None
     consumer: str
     client: str
     host: str
@@ -48,6 +48,7 @@ class _Found:
     lag: dict[Queue, int | None] = field(default_factory=dict)
     ends: dict[Queue, int] = field(default_factory=dict)
     clients: dict[str, Client] = field(default_factory=dict)
+    endless: list[Queue] = field(default_factory=list)
 
 
 def read_offsets(block: Block, columns: Columns) -> Iterator[OffsetsTable | Skipped]:
@@ -66,7 +67,9 @@ def read_offsets(block: Block, columns: Columns) -> Iterator[OffsetsTable | Skip
     for group, each in found.items():
         owned = {consumer: tuple(queues) for consumer, queues in each.owned.items()}
         unowned = tuple(each.unowned)
-        yield OffsetsTable(block.source.name, group, owned, unowned, each.lag, each.clients, complete, each.ends)
+        yield OffsetsTable(
+            block.source.name, group, owned, unowned, each.lag, each.clients, complete, each.ends, tuple(each.endless)
+        )
 
 
 def _is_cut(found: Mapping[str, _Found], last: _Row) -> bool:
@@ -85,6 +88,8 @@ def _add(found: dict[str, _Found], row: _Row) -> None:
         of_group.lag[queue] = row.lag
         if row.lag is not None and row.end is not None:
             of_group.ends[queue] = row.end
+        elif row.committed is not None and row.end is None and row.lag is None:
+            of_group.endless.append(queue)
     if row.consumer == MISSING:
         if queue is not None:
             of_group.unowned.append(queue)
@@ -102,17 +107,18 @@ def _reader(block: Block, columns: Columns) -> Callable[[str], _Row]:
     topic_at, partition_at, lag_at, consumer_at, host_at, client_at = (
         columns.names.index(text) for text in ("TOPIC", "PARTITION", "LAG", "CONSUMER-ID", "HOST", "CLIENT-ID")
     )
-    end_at = columns.index("LOG-END-OFFSET")
-    others = [(at, other_number) for other_number in _OTHER_NUMBERS if (at := columns.index(other_number)) is not None]
+
+    def told(cells: Sequence[str], heading: str) -> int | None:
+        at = columns.index(heading)
+        return None if at is None else number(cells[at], heading)
 
     def read(line: str) -> _Row:
         cells = columns.cells(line)
         if cells is None:
             raise RowError("expected a row under the header's columns")
-        for at, heading in others:
-            number(cells[at], heading)
+        told(cells, "LEADER-EPOCH")
+        committed, end = told(cells, "CURRENT-OFFSET"), told(cells, "LOG-END-OFFSET")
         lag = number(cells[lag_at], "LAG")
-        end = None if end_at is None else number(cells[end_at], "LOG-END-OFFSET")
         partition = number(cells[partition_at], "PARTITION")
         consumer = name(cells[consumer_at], "CONSUMER-ID")
         host = name(cells[host_at], "HOST")
@@ -131,6 +137,6 @@ def _reader(block: Block, columns: Columns) -> Callable[[str], _Row]:
             raise RowError("expected a partition's number under PARTITION")
         # An offset reset below the committed one makes the difference negative: nothing is left to read.
         lag = None if lag is None else max(lag, 0)
-        return _Row(group_of(cells, group_at, block.source), queue, lag, end, consumer, client, host)
+        return _Row(group_of(cells, group_at, block.source), queue, lag, end, committed, consumer, client, host)
 
     return read

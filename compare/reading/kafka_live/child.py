@@ -10,8 +10,8 @@ from multiprocessing.connection import Connection as Channel
 from typing import NoReturn
 
 from compare.reading.kafka_live.connection import connect
-from compare.reading.kafka_live.fetch import fetch
-from compare.reading.kafka_live.observe import BROKEN, FOUND, PROGRESS, READY, REFUSED, Order
+from compare.reading.kafka_live.fetch import broker_settings, fetch
+from compare.reading.kafka_live.observe import BROKEN, FOUND, PROGRESS, READY, REFUSED, Known, Order
 from compare.reading.sources import answer_s, end_of
 from protocols import UserError
 
@@ -40,7 +40,9 @@ def _read(order: Order, channel: Channel) -> None:
     connection = connect(order.servers, order.settings, answer_s(order.timeout_s), end_of(order.timeout_s))
     channel.send((READY, None))
     found = list(fetch(connection, order.source, lambda text: channel.send((PROGRESS, text))))
-    channel.send((FOUND, (found, connection.brokers)))
+    if order.ask_brokers:
+        found += broker_settings(connection, order.source)
+    channel.send((FOUND, (found, Known(connection.cluster, tuple(connection.brokers.values())))))
 
 
 def _end_with_parent(channel: Channel) -> None:

@@ -5,7 +5,7 @@ import math
 import re
 import time
 from collections import deque
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Future, wait
 from dataclasses import dataclass, field
 from typing import Any, Protocol, TypeAlias
@@ -78,14 +78,16 @@ _ALL_DOWN, TIMED_OUT = "_ALL_BROKERS_DOWN", "_TIMED_OUT"
 @dataclass(slots=True)
 class Connection:
     """An AdminClient and what it has complained of. ``timeout_s`` is the longest wait for any single answer, and
-    nothing is waited for beyond ``ends`` (`time.monotonic`). ``brokers``: ``host:port`` of all that it has told of."""
+    nothing is waited for beyond ``ends`` (`time.monotonic`). ``cluster``: its id, "" where it tells none;
+    ``brokers``: id to ``host:port`` of all that it has told of."""
 
     servers: str
     timeout_s: float
     settings: Settings = field(default_factory=Settings)
     ends: float = math.inf
     admin: Admin = field(init=False, repr=False)
-    brokers: tuple[str, ...] = ()
+    cluster: str = ""
+    brokers: Mapping[int, str] = field(default_factory=dict)
     _complaint: tuple[str, str] | None = None
     _down_since: float | None = None
 
@@ -102,7 +104,7 @@ class Connection:
         deadline = time.monotonic() + self.wait_s()
         while not future.done():
             if time.monotonic() >= deadline:
-                raise self._nobody_answers()
+                raise self._late()
             self._listen(future)
             self._give_up_early()
         error = future.exception()
@@ -113,7 +115,7 @@ class Connection:
     def refusal(self, error: object) -> UserError:
         """What to tell a user of an error that ends everything."""
         if name(error) == TIMED_OUT:
-            return self._nobody_answers()
+            return self._late()
         return UserError(f"the Kafka cluster at {self.servers} refuses: {self.text(error)}")
 
     def each(self, requests: Iterable[Answer]) -> Iterator[Any]:
@@ -160,6 +162,19 @@ class Connection:
         hope_s = 0.0 if kind == _REFUSED_LOGIN else _HOPE_S
         if time.monotonic() >= self._down_since + hope_s:
             raise self._nobody_answers()
+
+    def _late(self) -> UserError:
+        """All brokers were asked, and not all have answered; whether one does is asked once more."""
+        try:
+            brokers = self.admin.list_topics(timeout=self.wait_s()).brokers.values()
+        except Exception:
+            return self._nobody_answers()
+        why = f" ({self._complaint[1]})" if self._complaint else ""
+        return UserError(
+            f"not all brokers of the Kafka cluster at {self.servers} list their groups within"
+            f" {seconds(self.timeout_s)}{why}, expected an answer of"
+            f" {', '.join(sorted(f'{each.host}:{each.port}' for each in brokers))}, or a longer --timeout"
+        )
 
     def _nobody_answers(self) -> UserError:
         kind, why = self._complaint or ("", "")

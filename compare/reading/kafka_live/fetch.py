@@ -4,7 +4,9 @@ import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 
+from compare.formatting import many
 from compare.reading.kafka.facts import (
+    BrokerSettings,
     Client,
     Fact,
     GroupState,
@@ -37,6 +39,7 @@ _STATES = {
 }
 _CONSUMER_PROTOCOL = {"CONSUMER": True, "CLASSIC": False}
 _QUEUES_AT_ONCE = 2000
+_OFFSETS = "__consumer_offsets"
 
 Committed = Mapping[Queue, int]
 AskEpochs = Callable[[epochs.Nodes, Mapping[str, str], float, float], Mapping[str, int]]
@@ -53,13 +56,14 @@ def fetch(
     comes into being meanwhile is at worst counted as not owned yet or not read yet.
     """
     names, refused = _list(connection)
-    yield from (Skipped(source, None, f"a broker does not list its groups: {why}") for why in refused)
+    yield from (
+        Skipped(source, None, f"a broker does not list its groups: {why}", hides_groups=True) for why in refused
+    )
     of_others = list(others(connection, source, names))
     yield from of_others
-    if not names and not refused and not of_others:
-        yield Skipped(source, None, "the cluster has no consumer groups")
     described: dict[str, GroupDescription] = {}
     committed: dict[str, Committed] = {}
+    unread: dict[str, list[str]] = {}
     late = len(names)
     for done, (group, about, offsets) in enumerate(_groups(connection, names), 1):
         progress(f"{source}: group {done} of {len(names)}")
@@ -70,20 +74,22 @@ def fetch(
             yield Skipped(source, None, f"group {group!r} was deleted while the cluster was read")
             continue
         if isinstance(about, Exception):
-            yield Skipped(source, None, f"group {group!r} cannot be read: {connection.text(about)}")
+            unread.setdefault(connection.text(about), []).append(group)
             continue
         described[group] = about
         if isinstance(offsets, Exception):
             yield Skipped(source, None, f"offsets of group {group!r} cannot be read: {connection.text(offsets)}")
         else:
             committed[group] = _commits(offsets)
-    if late:
-        if late == len(names):
-            raise UserError(
-                f"{connection.servers} does not describe its {late} groups in time, expected a longer --timeout"
-            )
-        yield Skipped(source, None, f"{late} of {len(names)} groups are not read in time, expected a longer --timeout")
+    if late and late == len(names):
+        raise UserError(
+            f"{connection.servers} does not describe its {late} groups in time, expected a longer --timeout"
+        )
     leaders = _leaders(connection)
+    hidden = [*_hidden(unread, late, len(names), leaders)]
+    yield from (Skipped(source, None, why, hides_groups=True) for why in hidden)
+    if not names and not refused and not of_others and not hidden:
+        yield Skipped(source, None, "no broker of the cluster lists a consumer group")
     read = {queue.topic for about in described.values() for member in about.members for queue in _to_own(member)}
     read.update(queue.topic for offsets in committed.values() for queue in offsets)
     yield from (TopicQueues(source, topic, tuple(leaders[topic])) for topic in sorted(read & leaders.keys()))
@@ -91,7 +97,7 @@ def fetch(
     if unknown:
         why = ", ".join(sorted(set(unknown.values())))
         yield Skipped(
-            source, None, f"the lag of {len(unknown)} partitions is unknown, because their end offsets are: {why}"
+            source, None, f"the lag of {many(len(unknown), 'partition')} is unknown, because the end offset is: {why}"
         )
     found_epochs = _epochs(connection, described, ask_epochs)
     # A node that does not answer would be waited for once more.
@@ -99,6 +105,41 @@ def fetch(
     for group, about in described.items():
         grown = found_epochs.get(group), *joined.get(group, (None, ()))
         yield from _facts(source, group, about, committed.get(group), ends, grown)
+
+
+def _hidden(unread: Mapping[str, Sequence[str]], late: int, count: int, leaders: Leaders) -> Iterator[str]:
+    """Why some of the groups are not told. ``unread``: a broker's reason to groups; ``late``: how many of the ``count``
+    listed groups were not described in time."""
+    for why, (first, *others) in unread.items():
+        yield f"group {first!r}{f' and {len(others)} more' if others else ''} cannot be read: {why}"
+    if late:
+        yield f"{late} of {count} groups are not read in time, expected a longer --timeout"
+    of_offsets = leaders.get(_OFFSETS, {}).values()
+    if leaderless := sum(leader < 0 for leader in of_offsets):
+        yield (
+            f"{leaderless} of {many(len(of_offsets), 'partition')} of {_OFFSETS} have no leader: groups that are kept"
+            " there are not listed"
+        )
+
+
+def broker_settings(connection: Connection, source: str) -> Iterator[BrokerSettings | Skipped]:
+    """The settings of every broker that the cluster has told of (`fetch`): each is asked for its own."""
+    from confluent_kafka.admin import ConfigResource
+
+    def requests() -> Iterator[Answer]:
+        for id in connection.brokers:
+            resource = ConfigResource(ConfigResource.Type.BROKER, str(id))
+            yield from connection.admin.describe_configs([resource], request_timeout=connection.wait_s()).values()
+
+    for id, answer in zip(connection.brokers, connection.each(requests()), strict=True):
+        told = (
+            {}
+            if isinstance(answer, Exception)
+            else {name: "" if each.value is None else each.value for name, each in answer.items()}
+        )
+        if not told:
+            yield Skipped(source, None, f"broker {id} does not tell its settings: {connection.text(answer)}")
+        yield BrokerSettings(source, str(id), told)
 
 
 def _epochs(connection: Connection, described: Mapping[str, GroupDescription], ask: AskEpochs) -> Mapping[str, int]:
@@ -141,7 +182,9 @@ def others(connection: Connection, source: str, names: Sequence[str]) -> Iterato
             listed = connection.admin.list_groups(timeout=connection.wait_s())
     except Exception as error:
         why = connection.text(error)
-        yield Skipped(source, None, f"whether there are share groups or streams groups is unknown: {why}")
+        yield Skipped(
+            source, None, f"whether there are share groups or streams groups is unknown: {why}", hides_groups=True
+        )
         return
     found = {each.id: each for each in listed if each.id and each.id not in names and each.protocol_type != "consumer"}
     nameless: dict[tuple[str, int], list[str]] = {}
@@ -202,7 +245,8 @@ def _leaders(connection: Connection) -> Leaders:
         metadata = connection.admin.list_topics(timeout=connection.wait_s())
     except Exception as error:
         raise UserError(f"{connection.servers} does not list its topics: {connection.text(error)}") from None
-    connection.brokers = tuple(f"{each.host}:{each.port}" for _, each in sorted(metadata.brokers.items()))
+    connection.cluster = metadata.cluster_id or ""
+    connection.brokers = {id: f"{each.host}:{each.port}" for id, each in sorted(metadata.brokers.items())}
     return {
         topic: {number: about.partitions[number].leader for number in sorted(about.partitions)}
         for topic, about in metadata.topics.items()
@@ -283,6 +327,7 @@ def _facts(
         clients={member.id: Client(member.client_id, member.host) for member in members if member.owned},
         complete=True,
         ends={queue: ends[queue] for queue in sort_queues(committed) if queue in ends},
+        endless=tuple(queue for queue in sort_queues(committed) if queue not in ends),
     )
 
 

@@ -12,11 +12,11 @@ import subprocess
 import sys
 from collections.abc import Callable, MutableMapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from multiprocessing import Pipe
 from multiprocessing.connection import Connection
 from pathlib import Path
-from typing import TypeAlias
+from typing import NamedTuple, TypeAlias
 
 from compare.reading.kafka import join
 from compare.reading.kafka.facts import Fact
@@ -67,10 +67,22 @@ class Order:
     settings: Settings
     source: str
     timeout_s: float
+    ask_brokers: bool = False
 
 
-Found: TypeAlias = tuple[Sequence[Fact | Skipped], Sequence[str]]
-"""What the cluster tells, and ``host:port`` of all its brokers."""
+class Known(NamedTuple):
+    """The id of a cluster ("": it tells none) and ``host:port`` of its brokers, those that it had told of earlier
+    last."""
+
+    cluster: str
+    brokers: tuple[str, ...]
+
+
+MOST_EARLIER = 16
+"""Brokers that are not there any more and may come back."""
+
+Found: TypeAlias = tuple[Sequence[Fact | Skipped], Known]
+"""What the cluster tells, and who it is."""
 
 
 def read_apart(order: Order, progress: Callable[[str], None]) -> Found:
@@ -132,30 +144,45 @@ def _ended(servers: str, child: "subprocess.Popen[bytes]") -> UserError:
     )
 
 
+def _listed(at: str, brokers: Sequence[str]) -> str:
+    return ",".join(dict.fromkeys((*at.split(","), *brokers)))
+
+
 def observe(
     address: str,
     *,
     command_config: Path | None = None,
     timeout_s: float = TIMEOUT_S,
     progress: Callable[[str], None] = lambda text: None,
-    known: MutableMapping[str, str] | None = None,
+    known: MutableMapping[str, Known] | None = None,
+    ask_brokers: bool = False,
 ) -> list[ObservedGroup | Skipped]:
     """The consumer groups of the cluster at ``kafka://host:port[,host:port...]``, sorted by name.
 
     ``Skipped`` stands for what the cluster would not tell about a node or a group, or not in time. ``timeout_s`` is how
     long the whole reading may take; a single answer is waited for up to a third of it. ``known``: what an earlier
     reading found out, kept here for the next one: address to all brokers, any of which may answer first, so that
-    those of the address may die. `UserError` if nobody answers,
-    the login or the settings are refused, an answer is in such a form that librdkafka breaks off, or the extra
-    ``kafka`` is not installed.
+    those of the address may die; one that has become another cluster's is forgotten. ``ask_brokers``: ask every broker
+    for its settings, too. `UserError` if nobody answers, the login or the settings are refused, an answer is in such a
+    form that librdkafka breaks off, or the extra ``kafka`` is not installed.
     """
     source = shown(address)
     known = {} if known is None else known
     at = servers(address)
     settings = Settings() if command_config is None else read_settings(command_config)
     progress(source)
-    found, brokers = read_apart(Order(known.get(address, at), settings, source, timeout_s), progress)
-    known[address] = ",".join(dict.fromkeys((*at.split(","), *brokers)))
+    before = known.pop(address, Known("", ()))
+    order = Order(_listed(at, before.brokers), settings, source, timeout_s, ask_brokers)
+    try:
+        found, told = read_apart(order, progress)
+    except UserError:
+        known[address] = before
+        raise
+    if before.cluster not in ("", told.cluster):
+        before = Known("", ())
+        found, told = read_apart(replace(order, servers=at), progress)
+    earlier = [each for each in before.brokers if each not in told.brokers][:MOST_EARLIER]
+    known[address] = Known(told.cluster, (*told.brokers, *earlier))
     facts = [each for each in found if not isinstance(each, Skipped)]
     skipped = [each for each in found if isinstance(each, Skipped)]
     passed_over = [] if settings.passed_over is None else [settings.passed_over]

@@ -42,8 +42,9 @@ _ROCKETMQ = (
 _TABLE = re.compile(
     rf"(?<![A-Za-z0-9#-])(?:{_KAFKA})|(?:{'|'.join(_ROCKETMQ)})"
     r"|(?<!\S)Topic: ?[a-zA-Z0-9._-]+\s+(?:TopicId:|PartitionCount:)"
+    r"|(?:All|Dynamic) configs for broker -?[0-9]+ are:"
 )
-_WORDS = ("GROUP", "TOPIC", "CONSUMER-ID", "COORDINATOR", "#", "Topic:")
+_WORDS = ("GROUP", "TOPIC", "CONSUMER-ID", "COORDINATOR", "#", "Topic:", "configs for broker")
 _WITHOUT_GROUP = re.compile(
     rf"(?:TOPIC{_GAP}PARTITION|CONSUMER-ID{_GAP}HOST|COORDINATOR \(ID\){_GAP}ASSIGNMENT-STR){_GAP}"
 )

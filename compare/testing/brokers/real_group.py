@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from threading import Lock
 from time import monotonic, sleep
-from typing import Any, TypeVar
+from typing import Any, ParamSpec, TypeVar
 
 from compare.running.run_variant import Ending, ending
 from compare.serving.cluster import Served
@@ -97,6 +97,7 @@ class RealWorld:
         return tuple(key.member for key in self.ending.members if key.group == self.group)
 
 
+P = ParamSpec("P")
 R = TypeVar("R")
 
 
@@ -313,7 +314,7 @@ class RealGroup(OneGroup):
 
     # Records.
 
-    def watch(self, handler: Callable[..., R], member: str = "") -> Callable[..., R]:
+    def watch(self, handler: Callable[P, R], member: str = "") -> Callable[P, R]:
         """The user's handler of a message (or of a list of them), watched: a record counts as handled when it returns.
         ``member``: whose code it is."""
         return watched(handler, self.handling, member)

@@ -12,6 +12,7 @@ from compare.testing.confluent.errors import where_of
 from compare.testing.confluent.member import KafkaMember
 from compare.testing.confluent.offsets import TAIL, sought
 from compare.testing.confluent.reading import Partition
+from kafka_coordinator.catalogue import NO_GENERATION
 from kafka_coordinator.cluster import AssignAsMember
 
 _EAGER = "Changes to the current assignment must be made using assign() when rebalance protocol type is EAGER"
@@ -36,7 +37,7 @@ def assign(inner: KafkaMember, given: object, *, as_member: bool) -> None:
     listed = arguments.partitions(given)
     if _takes_part(inner, as_member):
         return
-    if as_member and inner.state.cooperative:
+    if (as_member or inner.has_left) and inner.state.cooperative:
         inner.log.refused(_COOPERATIVE)
         raise errors.exception("_STATE", "Failed to set assignment: Local: Erroneous state")
     twice = sorted(partition for partition, times in Counter(map(where_of, listed)).items() if times > 1)
@@ -58,12 +59,12 @@ def assign(inner: KafkaMember, given: object, *, as_member: bool) -> None:
 def unassign(inner: KafkaMember, *, as_member: bool) -> None:
     if _takes_part(inner, as_member):
         return
+    if (as_member or inner.has_left) and inner.state.cooperative:
+        inner.log.refused(_COOPERATIVE)
+        raise errors.exception("_STATE", "Failed to remove assignment: Local: Erroneous state")
     if not as_member:
         inner.assign({})
         return
-    if inner.state.cooperative:
-        inner.log.refused(_COOPERATIVE)
-        raise errors.exception("_STATE", "Failed to remove assignment: Local: Erroneous state")
     inner.forget_read()
 
 
@@ -71,7 +72,7 @@ def incremental_assign(inner: KafkaMember, given: object, *, as_member: bool) ->
     listed = arguments.partitions(given)
     if _takes_part(inner, as_member):
         return
-    if as_member and not inner.state.cooperative:
+    if _is_eager(inner, as_member):
         raise _refused(inner, "_STATE", _EAGER)
     for topic, number in map(where_of, listed):
         if (topic, number) in inner.read:
@@ -89,7 +90,7 @@ def incremental_unassign(inner: KafkaMember, given: object, *, as_member: bool) 
     listed = arguments.partitions(given)
     if _takes_part(inner, as_member):
         return
-    if as_member and not inner.state.cooperative:
+    if _is_eager(inner, as_member):
         raise _refused(inner, "_STATE", _EAGER)
     if not inner.read:
         raise _refused(inner, "_INVALID_ARG", "Can't subtract from empty assignment")
@@ -113,7 +114,7 @@ def seek(inner: KafkaMember, where: errors.Partitioned) -> None:
     """Read on in a partition from its offset."""
     partition = where_of(where)
     if partition not in inner.read:
-        name = "_STATE" if partition in inner.once_read else "_UNKNOWN_PARTITION"
+        name = "_STATE" if inner.knows(partition) else "_UNKNOWN_PARTITION"
         raise errors.exception(name, f"Failed to seek to offset {where.offset}: {errors.said(name)}")
     if partition in inner.failed or partition in inner.state.subscription.unpositioned:
         raise errors.exception("_STATE", f"Failed to seek to offset {where.offset}: {errors.said('_STATE')}")
@@ -126,6 +127,12 @@ def seek(inner: KafkaMember, where: errors.Partitioned) -> None:
         if where.offset == errors.OFFSET_STORED:
             reason = f"Failed to seek to offset {where.offset}: Local: Invalid argument or configuration"
             raise errors.exception("_INVALID_ARG", reason)
+
+
+def _is_eager(inner: KafkaMember, as_member: bool) -> bool:
+    """Before the first generation there is no assignor, and librdkafka refuses no way of assigning."""
+    joined = as_member and inner.state.membership.generation != NO_GENERATION
+    return not inner.state.cooperative and (joined or inner.has_left)
 
 
 def _is_offset(offset: int) -> bool:
@@ -142,7 +149,7 @@ def _refused(inner: KafkaMember, name: str, why: str) -> Exception:
 def _takes_part(inner: KafkaMember, as_member: bool) -> bool:
     """A listener that calls one of these says itself what is read, even where the call is refused. Whether that is all:
     while a member closes, librdkafka takes each of them for unassign(), and refuses none."""
-    inner.once_read.update(inner.read)
+    inner.once_read.update(topic for topic, _ in inner.read)
     if as_member:
         inner.answered, inner.refused = True, False
         if inner.is_closing:

@@ -22,6 +22,7 @@ from compare.testing.handling import HandlingGroup
 from compare.testing.plans import DEFAULT
 from compare.testing.transactions import Membership
 from compare.testing.watching import SlowCallback
+from kafka_coordinator.catalogue import NO_GENERATION
 from kafka_coordinator.cluster import ASSIGNED, LOST, REVOKED, ListenerCall
 from protocols.errors import UserError
 
@@ -75,7 +76,7 @@ class KafkaConsumer:
             how = assigning.subscription_of(known)
             if not self._subscribed and self._inner.node is not None:
                 self._inner.hand_over()
-            self._subscribed = True
+            self._subscribed, self._inner.unsubscribed = True, False
             if self._inner.node is None:
                 self._inner.start(how, self._configuration)
             elif "pattern" in how:
@@ -89,6 +90,7 @@ class KafkaConsumer:
         with self._call():
             if self._subscribed:
                 self._inner.commit_before_leaving()
+                self._inner.unsubscribed = self._inner.state.membership.generation != NO_GENERATION
                 self._group.happen(subscribe={self.member: []})
                 self._subscribed = False
 
@@ -207,8 +209,7 @@ class KafkaConsumer:
         """Hand out no records of these partitions until resume(), after a rebalance, too; everything else goes on."""
         with self._call():
             listed = map(where_of, arguments.partitions(partitions))
-            known = self._inner.read.keys() | self._inner.once_read
-            self._inner.pause([partition for partition in listed if partition in known])
+            self._inner.pause([partition for partition in listed if self._inner.knows(partition)])
 
     def resume(self, partitions: errors.Partitions) -> None:
         """Hand them out again."""

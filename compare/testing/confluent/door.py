@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from itertools import chain, count
 from types import CellType, CodeType, FunctionType, ModuleType
-from typing import Any, Final, cast
+from typing import TYPE_CHECKING, Any, Final, cast
 
 from compare.testing.confluent import errors, messages, properties
 from compare.testing.confluent.consumer import KafkaConsumer
@@ -20,6 +20,9 @@ from compare.testing.removed import REMOVED
 from protocols.errors import UserError
 from protocols.java import murmur2
 from protocols.named_modules import module_named
+
+if TYPE_CHECKING:
+    import confluent_kafka
 
 PACKAGE: Final = "confluent_kafka"
 _HOMES: Final[Mapping[str, str]] = {"AdminClient": "admin"}
@@ -53,7 +56,9 @@ class Confluent:
             def __init__(self, *args: object, **more: object) -> None:
                 super().__init__(group, confluent.process, {**checked(args, more), **more})
 
-        self.Consumer, self.Producer = Consumer, Producer
+        # Whoever types a program by the real classes may give it these.
+        self.Consumer = cast("type[confluent_kafka.Consumer]", Consumer)
+        self.Producer = cast("type[confluent_kafka.Producer]", Producer)
         self._names: set[str] = set()
 
     def __repr__(self) -> str:

@@ -38,6 +38,8 @@ class KafkaMember(ReadPartitions):
         """Whether what the listener of an assignment said was refused last, under an eager assignor: librdkafka still
         waits for its answer then, and revokes nothing."""
         self.is_closing = False
+        self.unsubscribed = False
+        """Whether it was a member and has unsubscribed."""
         self.afterwards: Callable[[], None] | None = None
         """What is to happen when it has returned."""
 
@@ -107,6 +109,12 @@ class KafkaMember(ReadPartitions):
         moved = moved or self.state.load is not load
         return user.listener_call is not None or bool(user.fatal) or moved or self.is_hung
 
+    @property
+    def has_left(self) -> bool:
+        """Whether it was a member, and is none any more: librdkafka still commits as one of its old generation, which
+        brokers refuse, and assigns as its old assignor wants it."""
+        return self.unsubscribed and self.state.membership.generation == NO_GENERATION
+
     # Commits.
 
     def commit(self, offsets: Mapping[Partition, int]) -> None:
@@ -165,7 +173,7 @@ class KafkaMember(ReadPartitions):
     def _returned(self, called: ListenerCall) -> None:
         """A listener has returned, or raised: the client goes on."""
         if called.kind != ASSIGNED:
-            self.once_read.update(called.partitions)
+            self.once_read.update(topic for topic, _ in called.partitions)
             for partition in called.partitions:
                 for known in (self.read, self.position, self._ends, self.stored):
                     known.pop(partition, None)

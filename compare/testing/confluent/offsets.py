@@ -20,6 +20,8 @@ TAIL: Final = -2000
 
 _LOOK_AGAIN_MS: Time = 1000.0
 _UNKNOWN: Final = "UNKNOWN_TOPIC_OR_PART"
+_LEFT: Final = "UNKNOWN_MEMBER_ID"
+"""What a broker answers to a commit of a generation that the consumer has left."""
 
 
 def named(message: Message | None, offsets: errors.Partitions | None) -> errors.Listed | None:
@@ -135,6 +137,8 @@ class Commits:
         refusal."""
         listed = self._listed(message, offsets)
         wanted = _valid(listed)
+        if wanted and self._inner.has_left:
+            raise errors.of_commit(_LEFT)
         outcome = self._send(wanted) if wanted else "_NO_OFFSET"
         if outcome:
             raise errors.exception(outcome, f"Commit failed: {errors.said(outcome)}")
@@ -148,7 +152,7 @@ class Commits:
         """Commit without waiting; ``on_commit`` is told in a later poll()."""
         listed = self._listed(message, offsets)
         wanted = _valid(listed)
-        error = self._send(wanted) if wanted else "_NO_OFFSET"
+        error = "_NO_OFFSET" if not wanted else _LEFT if self._inner.has_left else self._send(wanted)
         if not error:
             self._note(listed)
         self._sent.append(_Sent(listed, error))

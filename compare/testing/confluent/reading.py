@@ -50,8 +50,8 @@ class ReadPartitions:
         self.read: dict[Partition, int] = {}
         """The partitions that records are taken from (those assigned and not unassigned by the user) to the offset that
         the user named; `OFFSET_INVALID` where none."""
-        self.once_read: set[Partition] = set()
-        """Partitions that were read at some time and then taken away."""
+        self.once_read: set[str] = set()
+        """Topics of which partitions were read at some time."""
         self.paused: set[Partition] = set()
         """It lasts until resume(), whoever is given the partition in between."""
         self._since: dict[Partition, Time] = {}
@@ -134,6 +134,10 @@ class ReadPartitions:
     def exists(self, partition: Partition) -> bool:
         topic, number = partition
         return 0 <= number < len(self._group.topics.get(topic, ()))
+
+    def knows(self, partition: Partition) -> bool:
+        """Whether librdkafka has a handle of it: it makes those of all of a topic's partitions when it reads one."""
+        return self.exists(partition) and partition[0] in self.once_read | {topic for topic, _ in self.read}
 
     def end_offset(self, partition: Partition, at: Time | None = None) -> int:
         """The offset of the next record that will be written; or that would have been at an earlier time."""

@@ -118,6 +118,7 @@ class PushConsumer:
         self._settings[setting] = value
 
     def start(self) -> None:
+        """Join the group; from now on the listener is called while time passes. `UserError` without a listener."""
         if self._listener is None:
             raise UserError(f"{self.member}: start() without a listener, expected register_message_listener() before")
         if self.member in self._handling.interruptions.killed:

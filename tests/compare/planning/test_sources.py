@@ -160,7 +160,7 @@ def test_a_step_is_judged_by_what_the_source_shows_after_it(subtests: pytest.Sub
         ("1 orders-svc --to static", 1, "no group.instance.id of orders-"),
         ("1 orders-svc --to members=3", 0, "3 members; state Stable"),
         ("1 orders-svc --to members=9", 1, "3 members, expected 9"),
-        ("1 kip848-uniform --to uniform --from range", 1, f"{unknown} the brokers' group.consumer.migration.policy"),
+        ("1 kip848-uniform --to uniform --from range", 1, f"{unknown} group.consumer.migration.policy of "),
         ("2 kip848-mixed --to uniform --from range", 1, "classic protocol still in"),
         ("2 kip848-uniform --to uniform --from range", 0, "consumer protocol; strategy uniform; state Stable"),
         ("2 orders-svc --to uniform", 1, "classic protocol, expected consumer protocol"),
@@ -176,6 +176,32 @@ def test_a_step_is_judged_by_what_the_source_shows_after_it(subtests: pytest.Sub
         with subtests.test(given=given):
             step, group, *more = given.split()
             found, line = checked(TESTS, "--check", step, "--group", group, *more)
+            assert expected in line
+            assert found == code
+
+
+def test_the_brokers_settings_are_read_where_they_are_given(tmp_path: Path, subtests: pytest.Subtests) -> None:
+    """Beside a group of whose coordinator (broker 1) the state view tells."""
+    state, *_ = Path(TESTS).glob("*orders-svc.state.txt")
+    for settings, expected, code in [
+        ({"1": "bidirectional", "2": "UPGRADE"}, "of brokers 1 and 2: UPGRADE and bidirectional; group.coord", 0),
+        ({"1": "bidirectional", "2": "disabled"}, "broker 2 has group.consumer.migration.policy=disabled, exp", 1),
+        ({"1": "downgrade"}, "not as promised: broker 1 has group.consumer.migration.policy=downgrade, expected", 1),
+        ({"1": ""}, "not as promised: broker 1 has no group.consumer.migration.policy, expected bidi", 1),
+        ({"2": "bidirectional"}, "does not show group.consumer.migration.policy of broker 1 (kafka-configs.sh", 1),
+        ({}, "does not show group.consumer.migration.policy of broker 1 (kafka-configs.sh", 1),
+    ]:
+        with subtests.test(settings=settings):
+            folder = tmp_path / str(len(list(tmp_path.iterdir())))
+            folder.mkdir()
+            (folder / "state.txt").write_text(state.read_text())
+            for broker, policy in settings.items():
+                lines = [f"All configs for broker {broker} are:", "  node.id=1 sensitive=false synonyms={}"]
+                of = "sensitive=false synonyms={DEFAULT_CONFIG"
+                lines += [f"  group.coordinator.rebalance.protocols=classic,consumer {of}:g=classic,consumer}}"]
+                lines += [f"  group.consumer.migration.policy={policy} {of}:g=bidirectional}}"] * bool(policy)
+                (folder / f"{broker}.txt").write_text("\n".join(lines) + "\n")
+            found, line = checked(str(folder), "--to", "uniform", "--from", "range", "--check", "1")
             assert expected in line
             assert found == code
 

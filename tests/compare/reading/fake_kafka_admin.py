@@ -45,7 +45,7 @@ class FakeAdmin:
             name: SimpleNamespace(partitions={n: SimpleNamespace(leader=at) for n, at in enumerate(leaders)})
             for name, leaders in self.topics.items()
         }
-        return SimpleNamespace(topics=found, brokers={})
+        return SimpleNamespace(topics=found, brokers={}, cluster_id="fake")
 
     def list_groups(self, *, timeout: float) -> Any:
         consumers = {each.group_id: "consumer" for each in self.listed}

@@ -16,7 +16,7 @@ pytest.importorskip("confluent_kafka", reason="the extra kafka is not installed"
 
 import confluent_kafka as library
 
-from compare.reading.kafka_live import observe
+from compare.reading.kafka_live import Known, observe
 from compare.reading.kafka_live.epochs import epochs, joined
 from compare.reading.observed import ObservedGroup
 from compare.testing.brokers import KafkaBroker
@@ -47,7 +47,7 @@ def consuming(at: str, group: str, **settings: object) -> Iterator[None]:
         thread.join(LIMIT_S)
 
 
-def until(address: str, known: dict[str, str], holds: Callable[[dict[str, ObservedGroup]], bool]) -> None:
+def until(address: str, known: dict[str, Known], holds: Callable[[dict[str, ObservedGroup]], bool]) -> None:
     ends = monotonic() + LIMIT_S
     while True:
         found = {each.name: each for each in observe(address, known=known) if isinstance(each, ObservedGroup)}
@@ -87,7 +87,7 @@ def forwarding(to: str) -> Iterator[str]:
 
 def test_epoch_generation_and_coordinator_are_told_and_the_first_broker_may_die() -> None:
     broker = KafkaBroker({"orders": 4})
-    known: dict[str, str] = {}
+    known: dict[str, Known] = {}
     cooperative = {"partition.assignment.strategy": "cooperative-sticky", "heartbeat.interval.ms": 200}
     try:
         at = broker.bootstrap

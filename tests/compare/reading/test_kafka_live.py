@@ -192,7 +192,7 @@ def test_a_node_that_does_not_list_its_groups_is_told() -> None:
 
 def test_a_cluster_that_lists_nothing_says_so_and_one_that_may_not_be_asked_is_refused() -> None:
     nothing = FakeAdmin([], {}, {}, {}, {})
-    assert observe(nothing) == ({}, ["the cluster has no consumer groups"])
+    assert observe(nothing) == ({}, ["no broker of the cluster lists a consumer group"])
     nothing.list_errors = [KafkaError(KafkaError.CLUSTER_AUTHORIZATION_FAILED)]
     with pytest.raises(UserError, match=r"the Kafka cluster at broker:9092 refuses: .*uthorization"):
         observe(nothing)

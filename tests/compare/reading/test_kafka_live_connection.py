@@ -11,7 +11,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from compare.reading.kafka_live import observe, shown
+from compare.reading.kafka_live import Known, observe, shown
 from compare.reading.kafka_live.connection import Connection
 from compare.reading.kafka_live.observe import Found, Order, servers
 from compare.reading.kafka_live.settings import INSTALL, Settings
@@ -147,10 +147,14 @@ def test_all_brokers_that_answered_once_may_answer_the_next_reading(monkeypatch:
 
     def read(order: Order, progress: Callable[[str], None]) -> Found:
         asked.append(order.servers)
-        return (), ("a:9092", "b:9092", "c:9093")
+        return (), answers[len(asked) - 1]
 
     monkeypatch.setitem(observe.__globals__, "read_apart", read)
-    known: dict[str, str] = {}
-    for _ in range(2):
+    known: dict[str, Known] = {}
+    one, others = ("a:9092", "b:9092"), ("b:9092", "c:9093")
+    answers = [Known("x", one), Known("x", others), Known("x", others), Known("y", one), Known("y", one)]
+    for _ in range(4):
         observe("kafka://a", known=known)
-    assert asked == ["a:9092", "a:9092,b:9092,c:9093"]
+    # A broker that has left may come back; one that has become another cluster's is not asked again.
+    assert asked == ["a:9092", "a:9092,b:9092", "a:9092,b:9092,c:9093", "a:9092,b:9092,c:9093", "a:9092"]
+    assert known == {"kafka://a": Known("y", one)}

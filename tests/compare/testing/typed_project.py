@@ -1,6 +1,6 @@
 """What a user writes whose own code is typed: checked by `test_types`, and never run."""
 
-from confluent_kafka import Consumer, Message, TopicPartition
+from confluent_kafka import Consumer, Message, Producer, TopicPartition
 from hypothesis import given
 
 from equipoise.protocols import UserError
@@ -16,6 +16,7 @@ class Service:
 
     def __init__(self, consumer: Consumer) -> None:
         self.consumer, self.total = consumer, 0
+        self.audit: Producer | None = None
 
     def handle(self, message: Message) -> int:
         self.total += len(message.value() or b"")
@@ -39,6 +40,7 @@ def test_a_group(kafka_group: Group, clock: Clock) -> None:
     group.assert_at_least_once(within=5)
     records: list[Record] = group.handled_twice()
     assert (total, records, group.owner("orders", 0)) == (0, [], "c1")
+    service.audit = group.confluent().Producer({"bootstrap.servers": "kafka:9092"})
     assert group.records.write([(group.topics["orders"][0], Content(b"x"))]) == [0]
 
 

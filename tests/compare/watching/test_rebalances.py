@@ -175,4 +175,10 @@ def test_the_age_of_what_waits_is_told_once_it_was_written_in_sight() -> None:
         pytest.approx(7 / 30),
     )
     assert age((0, 0, 0), (60, 0, 6), (120, 6, 6))[0] == 0, "all is read"
+    other = Queue("orders", "", 1)
+    led = observed({"a": (queue, other)}, "range")
+    led = replace(led, lag={queue: 0, other: None}, ends={queue: 5})
+    for endless, lag in ((), 0), ((other,), None):
+        (seen,), _ = ChangeLog().take(StateReader().take([replace(led, endless=endless)]), 0)
+        assert (seen.figures["lag"], seen.waiting.age_s) == (lag, lag), "of a partition without leader nothing is known"
     assert age((0, 50, 50), (60, 50, 90), (120, 3, 5)) == (None, pytest.approx(2 / 120)), "made anew"

@@ -247,7 +247,7 @@ def test_few_snapshots_are_counted_without_spark_and_many_with_it(
 
 @pytest.fixture(scope="module")
 def recorded(session: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Mapping[str, HistoryRecord]:
-    """What is told of three clusters, watched in three ways."""
+    """What is told of clusters that are watched in several ways; one poll has found no group."""
     folder = tmp_path_factory.mktemp("recorded")
     for hour in (0, 1, 2, 50):
         rows = [row("g", distance=1), *([row("h")] if hour != 1 else [])]
@@ -258,6 +258,7 @@ def recorded(session: SparkSession, tmp_path_factory: pytest.TempPathFactory) ->
     for minute in (0, 30, 60):
         write(folder, "large", START + minute * 60, 1800.0, [row("Gruppe \u00fc", lag=2**62 + minute)])
         write(folder, "older", START + minute * 60, 1800.0, [row("g", moves=minute, rebalances=None)])
+    write(folder, "empty", START, HOUR_S, [])
     for day in range(4):
         rows = [row("worse", score=90.0 - 5 * day), row("short", score=50.0 + day)][: 2 if day < 2 else 1]
         write(folder, "daily", START + day * 24 * HOUR_S, HOUR_S, rows)
