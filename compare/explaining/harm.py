@@ -146,7 +146,8 @@ def given_again(told: Telling[Record]) -> Iterator[Sentence]:
     most = delivery["attempts"]["max"]
     text = f"gives records again {often(delivery['redeliveries'])}"
     # An administrator's reset begins anew: what it gives again is at its first attempt.
-    text += f", one of them up to attempt {most}" if most > 1 else ""
+    text += f", at attempt {most}" if most > 1 and delivery["redeliveries"] == 1 else ""
+    text += f", one of them up to attempt {most}" if most > 1 and delivery["redeliveries"] > 1 else ""
     yield told.resting(
         text + because(told.record, "given_again"), "shared_delivery.redeliveries", "shared_delivery.attempts.max"
     )
@@ -191,11 +192,17 @@ def behind(told: Telling[Record]) -> Iterator[Sentence]:
         if age is not None and "p99" in record["record_age_ms"]["at_least"]:
             text += f" and the p99 age of records is at least {duration(age / 1000)}"
         yield told.resting(text + because(record, "waiting"), "harm.work.waiting", "harm.work.written")
-    elif lag is not None and lag["drain_s"] is not None:
+    elif lag is not None and lag["drain_s"] is not None and _is_backlog(record, lag["peak"]):
         gap = told.at("longest_gap_s") or 0.0
         if lag["drain_s"] >= LONG_S or gap >= LONG_S:
             text = f"reaches a lag of {many(lag['peak'], 'record')} and drains it in {duration(lag['drain_s'])}"
             yield told.resting(text, "lag.peak", "lag.drain_s")
+
+
+def _is_backlog(record: Record, peak: int) -> bool:
+    """Whether more records wait than come in a second: those are on their way, or in somebody's hand."""
+    work = record["harm"]["work"]
+    return work is None or peak * record["after"][-1]["until_s"] > work["written"]
 
 
 def unsettled(told: Telling[Record]) -> Iterator[Sentence]:

@@ -9,6 +9,7 @@ from typing import NamedTuple
 
 from compare.documents.comparison import Record, SeedsRecord
 from compare.figures import Figure
+from compare.figures.metric import alike
 from compare.figures.metrics import COLUMNS, COMPARED, GROUPS, HURTING, ON_CAPACITY, SETTLED, Metric
 from compare.formatting import metric_text, number, variant_name
 from compare.running.checks import (
@@ -25,11 +26,6 @@ Seeds = Mapping[str, SeedsRecord]
 
 MOST_NAMED = 3
 """Variants that are named as the best of a group; of more their number is told."""
-
-
-AGES_ALIKE_MS = 10
-"""A request and its answer travel for so long at most, with the default latency. Ages that differ by less tell how a
-fetch is modelled: Kafka's are computed, RocketMQ's pulls are sent."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,8 +57,7 @@ def rows(records: Sequence[Record], seeds: Seeds) -> list[list[Cell]]:
         cells = []
         for metric, (value, low, high), top in zip(COMPARED, row, best, strict=True):
             if metric.unit == "range":
-                loads = record["fairness"] if metric.path == "fairness" else record["optimum"]
-                cells.append(Cell(metric, _span(number(loads["min"]), number(loads["max"]))))
+                cells.append(Cell(metric, _loads(record, metric.path, seeds)))
                 continue
             ends = _text(metric, low), _text(metric, high)
             cells.append(
@@ -70,7 +65,7 @@ def rows(records: Sequence[Record], seeds: Seeds) -> list[list[Cell]]:
                     metric,
                     "never"
                     if metric.path == SETTLED and not settles
-                    else _bound(record, metric) + _text(metric, value),
+                    else _bound(record, metric, seeds) + _text(metric, value),
                     "" if ends[0] == ends[1] else _span(*ends),
                     top is not None and value is not None and allowed and _is_no_worse(metric, value, top),
                     metric.is_bad and bool(value),
@@ -148,7 +143,7 @@ def _best(metric: Metric, values: Sequence[Figure], may: Sequence[bool]) -> Figu
     allowed = [value for value, each in zip(values, may, strict=True) if each and value is not None]
     if not metric.better or not allowed:
         return None
-    if all(may) and max(known) - min(known) <= _alike(metric):
+    if all(may) and max(known) - min(known) <= alike(metric.path, min(known), max(known)):
         return None
     least = min if metric.better < 0 else max
     alone = metric.path in HURTING or len(allowed) < 2
@@ -157,18 +152,27 @@ def _best(metric: Metric, values: Sequence[Figure], may: Sequence[bool]) -> Figu
 
 def _is_no_worse(metric: Metric, one: float, best: float) -> bool:
     """Whether a value is the best one, or as good."""
-    return (best - one) * metric.better <= _alike(metric)
+    return (best - one) * metric.better <= alike(metric.path, one, best)
 
 
-def _alike(metric: Metric) -> int:
-    """Values that differ by no more are alike."""
-    return AGES_ALIKE_MS if metric.unit == "ms" else 0
-
-
-def _bound(record: Record, metric: Metric) -> str:
-    """``≥`` before an age that records make a lower bound that wait at the end."""
+def _bound(record: Record, metric: Metric, seeds: Seeds) -> str:
+    """``≥`` before an age that records make a lower bound that wait at the end; of figures over seeds: in half of the
+    runs or more."""
     of, _, name = metric.path.partition(".")
-    return "≥ " if of == "record_age_ms" and name in record["record_age_ms"]["at_least"] else ""
+    if of != "record_age_ms":
+        return ""
+    share, _, _ = _value(record, f"record_age_ms.bounded.{name}", seeds)
+    bounded = name in record["record_age_ms"]["at_least"] if share is None else share >= 0.5
+    return "≥ " if bounded else ""
+
+
+def _loads(record: Record, path: str, seeds: Seeds) -> str:
+    """The least and the most that a member has, or would have: medians, where there are several runs."""
+    if path == "fairness":
+        least, most = (_value(record, f"fairness.{end}", seeds)[0] for end in ("min", "max"))
+    else:
+        least, most = record["optimum"]["min"], record["optimum"]["max"]
+    return _span(number(least), number(most))
 
 
 def _span(low: str, high: str) -> str:
@@ -242,7 +246,7 @@ def _decision(
     return Decision(
         group,
         metric,
-        high - low > _alike(metric) and len(best) < len(known),
+        high - low > alike(metric.path, low, high) and len(best) < len(known),
         tuple(best),
         _text(metric, top),
         (_text(metric, low), tuple(label for label in known if known[label] == low)),

@@ -228,7 +228,8 @@ def _why_so_long(record: SharedRecord, after: SharedAfter) -> str:
             return f", because the next rebalance begins only {duration(waited)} later ({of})"
         if _is_most(took, gap):
             return f", because the rebalance takes {duration(took)}"
-    return ""
+    is_longest = gap >= LONG_S and gap == record["longest_gap_s"]
+    return because(record, "unowned") if is_longest else ""
 
 
 def _is_most(part: float, whole: float) -> bool:

@@ -219,13 +219,34 @@ class Doings:
     def _put_out(self) -> dict[tuple[str, str], list[tuple[Time, set[str]]]]:
         """(Group, member) to when a coordinator took everything from it, and what happened to the group then."""
         found: dict[tuple[str, str], list[tuple[Time, set[str]]]] = {}
-        events: dict[tuple[str, Time], set[str]] = {}
-        for now, step in self._timeline.told(Transition):
-            if step.machine in ("group", "consumer group"):
-                events.setdefault((step.of, now), set()).add(step.event)
         for now, fact in self._timeline.told(Granted):
             if not fact.queues:
-                found.setdefault((fact.group, fact.member), []).append((now, events.get((fact.group, now), set())))
+                steps = self._group_steps.get((fact.group, now), set())
+                found.setdefault((fact.group, fact.member), []).append((now, steps))
+        return found
+
+    @cached_property
+    def _group_steps(self) -> dict[tuple[str, Time], set[str]]:
+        """Group and time to what the state machine at its coordinator names that happened then."""
+        found: dict[tuple[str, Time], set[str]] = {}
+        for now, step in self._timeline.told(Transition):
+            if step.machine in ("group", "consumer group"):
+                found.setdefault((step.of, now), set()).add(step.event)
+        return found
+
+    def waits_for_session(self, group: str, since: Time, until: Time) -> bool:
+        """Whether in this time the coordinator waited for a member to rejoin until its session ran out, and then for
+        nobody any more."""
+        ends = self._waited_for_sessions.get(group, ())
+        return bisect_right(ends, since) < bisect_right(ends, until)
+
+    @cached_property
+    def _waited_for_sessions(self) -> dict[str, list[Time]]:
+        """Group to when a session ran out and with it its join phase, in order."""
+        found: dict[str, list[Time]] = {}
+        for (group, at), events in self._group_steps.items():
+            if events >= {SESSION_OVER, JOINS_OVER}:
+                found.setdefault(group, []).append(at)
         return found
 
     def _of_passes(self, double: Double, old: Interval, new: Interval, until: Time) -> Why:

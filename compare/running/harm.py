@@ -13,6 +13,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 import rocketmq_selfbalance.cluster as rocketmq
 from compare.documents.comparison import After, HarmRecord, ReasonRecord, Record
 from compare.formatting import amount, many
+from compare.running.disorder import why_out_of_order
 from compare.running.doings import Doings
 from compare.running.given_again import why_given_again, why_given_up
 from compare.running.no_progress import pauses_of, stalls
@@ -20,18 +21,14 @@ from compare.running.open_ends import event_before, never_owned, why_open
 from compare.running.outages import BrokersDown, what_ended
 from compare.running.production import ProductionHistory, clipped, poison_of
 from compare.running.reason_kinds import (
-    AT_ONCE,
     BEGINS_BEHIND,
     COMMITTED_PAST,
     DOWN,
     EXPECTED,
     HELD,
     HOT_QUEUE,
-    KEYS_MOVED,
-    LATER,
     NEW_QUEUES,
     OPEN,
-    OVERLAPPING,
     OVERLOAD,
     PASSED_OVER,
     REBALANCES,
@@ -39,6 +36,7 @@ from compare.running.reason_kinds import (
     SESSION,
     STALLED,
     TIME_LIMIT,
+    UNKNOWN,
     UNOWNED,
     WAITS,
 )
@@ -46,7 +44,7 @@ from compare.running.reasons import Reason, Telling, members_text
 from compare.running.repeated import why_repeated, why_two_owners
 from compare.running.run_variant import RunResult, records_per_second
 from compare.running.setting_values import family_of, most_given
-from compare.running.stalls import SLOW_START, WAITS_ELSEWHERE, WhyStalled
+from compare.running.stalls import FULL_CACHE, SLOW_START, WAITS_ELSEWHERE, WhyStalled
 from compare.running.work import Passed, ReadQueue, Work, broadcasting_reads, hidden_of, work_of
 from protocols import Queue
 from protocols.engine.nodes import Time
@@ -59,21 +57,6 @@ from protocols.timeline.lifetimes import time_existing
 from protocols.timeline.order import OutOfOrder
 from protocols.timeline.properties import FEWEST_CHANGES
 from protocols.timeline.trace import queue_name
-
-
-def why_out_of_order(timeline: Timeline, found: OutOfOrder) -> Iterator[Reason]:
-    """Records that were handled again, those that began together in several threads, or with several members, and those
-    whose keys went to other queues."""
-    event = event_before(timeline, timeline.end)
-    if found.moved:
-        yield Reason(KEYS_MOVED, found.moved, event_before(timeline, found.moved_at), records=found.moved)
-    if found.again:
-        yield Reason(LATER, found.again, event, records=found.again)
-    if found.queue > found.again:
-        parallel = {each.member for each in timeline.deliveries if each.at_once > 1 and each.end > each.first + 1}
-        kind, members = (AT_ONCE, tuple(sorted(parallel))) if parallel else (OVERLAPPING, ())
-        since = None if parallel else event
-        yield Reason(kind, found.queue - found.again, since, members=members, records=found.queue - found.again)
 
 
 def why_skipped(
@@ -183,9 +166,10 @@ def why_waiting(
     production: Mapping[Queue, ProductionHistory],
     *,
     settled: bool,
+    stalled: bool,
 ) -> Iterator[Reason]:
     """Groups that get more than they can handle; queues that get more than their one reader can; else
-    records that members were given, unrest, or just that time was lost."""
+    records that members were given, unrest, or just that time was lost, or that many records came at once."""
     (reads, work), last, found = of_groups, event_before(result.timeline, result.timeline.end), False
     waiting = work.waiting
     capacity = records_per_second(result.variant, result.ending.members)
@@ -233,7 +217,18 @@ def why_waiting(
             if never:
                 yield never[0]._replace(weight=waiting - hidden)
             else:
-                yield Reason(STALLED if settled else RESTLESS, waiting - hidden, last)
+                yield _behind(result, waiting - hidden, settled=settled, stalled=stalled)
+
+
+def _behind(result: RunResult, waiting: int, *, settled: bool, stalled: bool) -> Reason:
+    """Why records wait that the members could handle, by what has happened before."""
+    last = event_before(result.timeline, result.timeline.end)
+    if not settled or stalled:
+        return Reason(STALLED if settled else RESTLESS, waiting, last, "the time without progress")
+    wrote = [event for event in result.variant.scenario.events if event.writes_records]
+    if wrote:
+        return Reason(STALLED, waiting, wrote[-1].describe(), wrote[-1].describe())
+    return Reason(UNKNOWN, waiting, last, FULL_CACHE if result.timeline.without_owners else SLOW_START)
 
 
 def _without_members(result: RunResult, group: str, reason: Reason) -> Reason:
@@ -295,7 +290,7 @@ def harm_of(
         "out_of_order": why_out_of_order(timeline, disorder),
     }
     if production:
-        found |= _of_work(result, production, harm_record, of_groups, down)
+        found |= _of_work(result, production, harm_record, of_groups, down, stalled=bool(stalled))
         if shared:
             harm_record["no_progress_queue_s"] = sum(each.lasted for each in stalled) / 1000
             harm_record["longest_stall_s"] = max((each.lasted for each in stalled), default=0.0) / 1000
@@ -321,6 +316,8 @@ def _of_work(
     harm_record: HarmRecord,
     of_groups: tuple[list[ReadQueue], Work],
     down: BrokersDown,
+    *,
+    stalled: bool,
 ) -> dict[str, Iterable[Reason]]:
     """The reasons of what was not handled, or not written; the record is told of the work."""
     timeline = result.timeline
@@ -341,7 +338,8 @@ def _of_work(
     if work.refused:
         found["refused"] = why_refused(timeline, shared, production, down)
     if work.waiting:
-        found["waiting"] = why_waiting(result, of_groups, production, settled=harm_record["settled"])
+        settled = harm_record["settled"]
+        found["waiting"] = why_waiting(result, of_groups, production, settled=settled, stalled=stalled)
     return found
 
 

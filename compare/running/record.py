@@ -93,7 +93,7 @@ def run_record(result: RunResult, phases: Sequence[Phase] = ()) -> Record:
         "burst": timeline.burst,
         "messages": dict(timeline.messages),
         "lost_messages": dict(timeline.lost),
-        "traffic": traffic_of(result.traffic, after),
+        "traffic": traffic_of(result.traffic, after, result.variant.scenario.events),
         "shared_delivery": shared_delivery_of(timeline),
         "settle_s": _s(timeline.settle),
         "lag": _lag(result, production),
