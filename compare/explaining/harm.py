@@ -10,11 +10,11 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Generic, TypeVar
 
-from compare.documents.comparison import Record, SharedRecord, Spread
+from compare.documents.comparison import ReasonRecord, Record, SharedRecord, Spread
 from compare.figures import Figure
 from compare.formatting import amount, duration, many, often, unit, variant_name
 from compare.running.checks import demanded_figure, is_behind
-from compare.running.reason_kinds import RESTLESS
+from compare.running.reason_kinds import EXPECTED, RESTLESS
 from compare.running.spread import figure, value_at
 from protocols.scenario.fields import listed
 from protocols.timeline.properties import SETTLES
@@ -110,8 +110,12 @@ def never_owned(record: SharedRecord, least_s: float) -> tuple[str, int] | None:
 
 def because(record: Record | SharedRecord, harm: str) -> str:
     """ ", because c1 hangs for 90s [session.timeout.ms: 45s] and ..."; empty where there is no such harm."""
-    told = (f"{each['mechanism']} [{each['setting']}]" for each in record["harm"]["because"].get(harm, ()))
-    return because_clause(list(dict.fromkeys(told)))
+    return reasons_clause(record["harm"]["because"].get(harm, ()))
+
+
+def reasons_clause(reasons: Sequence[ReasonRecord]) -> str:
+    """The same of these reasons."""
+    return because_clause(list(dict.fromkeys(f"{each['mechanism']} [{each['setting']}]" for each in reasons)))
 
 
 LONG_S = 5.0
@@ -225,7 +229,9 @@ def failed(told: Telling[Record]) -> Iterator[Sentence]:
     for check in told.record["checks"]:
         if check["demanded"] and not check["held"]:
             path, _ = demanded_figure(check["name"], told.record)
-            text = f"{told.name} fails the expectation {check['name']}: {check['why']}."
+            found = told.record["harm"]["because"].get(check["name"], ())
+            why = reasons_clause([each for each in found if each["kind"] != EXPECTED])
+            text = f"{told.name} fails the expectation {check['name']}: {check['why']}{why}."
             yield Sentence(text, {path: told.at(path)})
 
 

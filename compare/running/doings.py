@@ -4,7 +4,7 @@ From this follows why its session ran out, why it kept a queue that another one 
 """
 
 from bisect import bisect_left, bisect_right
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from functools import cached_property
 from itertools import accumulate, pairwise
 from operator import attrgetter
@@ -123,6 +123,17 @@ class Doings:
         for now, fact in self._timeline.told(TimedOut):
             found.setdefault(fact.member, []).append((now, fact))
         return found
+
+    def exceeded(self, members: Collection[str], since: Time, until: Time) -> TimedOut | None:
+        """The first limit of time that a client of these members exceeded in this time."""
+        found = ((at, fact) for member in members for at, fact in self._limits.get(member, ()) if since <= at <= until)
+        return min(found, key=lambda each: each[0], default=(0.0, None))[1]
+
+    @staticmethod
+    def of_limit(limit: TimedOut) -> tuple[str, ...]:
+        """The settings that would keep a client within it."""
+        more = ("max.poll.records",) if limit.setting == "max.poll.interval.ms" else ()
+        return (limit.setting, *more)
 
     @cached_property
     def _triggers(self) -> dict[tuple[str, str | None], list[tuple[Time, str]]]:
@@ -312,6 +323,10 @@ class Doings:
             return Why(f"{before} ends before its next commit")
         if self.stands_still(before, since, again.since):
             return Why(f"{before} stands still before its next commit")
+        limit = self.exceeded((before,), since, again.until)
+        if limit is not None:
+            text = f"{before} {limit.then} before its next commit: {limit.why} than {limit.setting}"
+            return Why(text, self.of_limit(limit))
         late = any(not each.error and again.since < each.at < handled.until + LATE_MS for each in mine)
         if late and before != again.member:
             return Why(f"{before} commits only after {again.member} has asked where to begin")

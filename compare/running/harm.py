@@ -140,7 +140,7 @@ def why_unsettled(timeline: Timeline, doings: Doings) -> Iterator[Reason]:
             (fact.member,),
             fact.limit,
             alike=fact.then,
-            settings=(fact.setting, "max.poll.records") if fact.setting == "max.poll.interval.ms" else (fact.setting,),
+            settings=doings.of_limit(fact),
         )
     exceeded = [(at, fact.group, fact.member) for at, fact in limits]
     later = [rebalance for rebalance in timeline.rebalances if rebalance.began > last_event]
@@ -165,7 +165,7 @@ def why_waiting(
     of_groups: tuple[Sequence[ReadQueue], Work],
     production: Mapping[Queue, ProductionHistory],
     *,
-    settled: bool,
+    unrest: Sequence[Reason],
     stalled: bool,
 ) -> Iterator[Reason]:
     """Groups that get more than they can handle; queues that get more than their one reader can; else
@@ -217,14 +217,16 @@ def why_waiting(
             if never:
                 yield never[0]._replace(weight=waiting - hidden)
             else:
-                yield _behind(result, waiting - hidden, settled=settled, stalled=stalled)
+                yield _behind(result, waiting - hidden, unrest, stalled=stalled)
 
 
-def _behind(result: RunResult, waiting: int, *, settled: bool, stalled: bool) -> Reason:
+def _behind(result: RunResult, waiting: int, unrest: Sequence[Reason], *, stalled: bool) -> Reason:
     """Why records wait that the members could handle, by what has happened before."""
     last = event_before(result.timeline, result.timeline.end)
-    if not settled or stalled:
-        return Reason(STALLED if settled else RESTLESS, waiting, last, "the time without progress")
+    if unrest:
+        return max(unrest, key=lambda each: each.weight)._replace(weight=waiting)
+    if stalled:
+        return Reason(STALLED, waiting, last, "the time without progress")
     wrote = [event for event in result.variant.scenario.events if event.writes_records]
     if wrote:
         return Reason(STALLED, waiting, wrote[-1].describe(), wrote[-1].describe())
@@ -290,7 +292,7 @@ def harm_of(
         "out_of_order": why_out_of_order(timeline, disorder),
     }
     if production:
-        found |= _of_work(result, production, harm_record, of_groups, down, stalled=bool(stalled))
+        found |= _of_work(result, production, harm_record, of_groups, doings, down, stalled=bool(stalled))
         if shared:
             harm_record["no_progress_queue_s"] = sum(each.lasted for each in stalled) / 1000
             harm_record["longest_stall_s"] = max((each.lasted for each in stalled), default=0.0) / 1000
@@ -315,6 +317,7 @@ def _of_work(
     production: Mapping[Queue, ProductionHistory],
     harm_record: HarmRecord,
     of_groups: tuple[list[ReadQueue], Work],
+    doings: Doings,
     down: BrokersDown,
     *,
     stalled: bool,
@@ -338,8 +341,12 @@ def _of_work(
     if work.refused:
         found["refused"] = why_refused(timeline, shared, production, down)
     if work.waiting:
-        settled = harm_record["settled"]
-        found["waiting"] = why_waiting(result, of_groups, production, settled=settled, stalled=stalled)
+        unrest = (
+            ()
+            if harm_record["settled"]
+            else [*why_unsettled(timeline, doings), Reason(RESTLESS, 0.0, event_before(timeline, timeline.end))]
+        )
+        found["waiting"] = why_waiting(result, of_groups, production, unrest=unrest, stalled=stalled)
     return found
 
 

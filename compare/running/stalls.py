@@ -329,7 +329,10 @@ class WhyStalled:
             count = sum(each.end - each.first for each in during)
             members = tuple(sorted({each.member for each in during}))
             event = event_before(self._timeline, stall.since)
-            yield Explained(min(covers, stall.lasted), Reason(AGAIN, 0.0, event, members=members, records=count))
+            limit = self._doings.exceeded(members, 0.0, until)
+            settings = () if limit is None else self._doings.of_limit(limit)
+            reason = Reason(AGAIN, 0.0, event, members=members, records=count, settings=settings)
+            yield Explained(min(covers, stall.lasted), reason)
 
     def _refused(self, stall: Stall) -> Iterator[Explained]:
         """Pulls of the queue fail: where no link and no broker does, because the broker does not know the member's

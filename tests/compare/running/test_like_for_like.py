@@ -58,7 +58,7 @@ def test_where_capacities_differ_it_is_said_first_and_nothing_that_depends_on_th
     ]
     assert "drained, s" in best[0]
     assert "drained, s" not in best[1]
-    assert "requests/s" in best[1]
+    assert "messages" in best[1]
     assert "like for like" not in alike[1]["verdict"][0]["sentence"]
 
 
