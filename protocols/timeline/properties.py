@@ -110,7 +110,7 @@ def _settles(timeline: Timeline, expected: Expected) -> Iterator[Failure]:
             if readers[0] not in having:
                 yield Failure(timeline.end, group, queue, f"{queue_name(queue)} is not read by {readers[0]} at the end")
         elif len(having) != 1:
-            who = f"is owned by {' and '.join(having)}" if having else "has no owner"
+            who = f"is owned by {', '.join(having[:-1])} and {having[-1]}" if having else "has no owner"
             yield Failure(timeline.end, group, queue, f"{queue_name(queue)} {who} at the end")
         elif group in unfinished:
             began = seconds(unfinished[group])

@@ -157,24 +157,6 @@ def test_a_rebalance_that_waits_for_a_killed_process_names_its_session() -> None
     assert "until the session of a process that is gone runs out [session.timeout.ms: 45s]" in left
 
 
-def test_who_handles_one_poll_for_too_long_is_told_so_whatever_comes_of_it() -> None:
-    """500 records x 400 ms are 200 s, and the limit is 60: all that is handled is handled again, and the rest waits."""
-    member = {"subscribe": ["X"], "handle": "400ms", "settings": {"max.poll.interval.ms": 60_000}}
-    scenario = made(
-        topics={"X": 4},
-        group={"name": "g", "members": {"c1..c3": member}},
-        load={"produce": "0.5/s"},
-        events=[{"at": "60s", "produce": {"X": 1000}}],
-        run={"for": "10min", "seed": 1},
-        systems=["kafka:range"],
-    )
-    (found,) = ran(scenario)[1]["variants"]
-    for harm in ("waiting", "no_progress", "unsettled", "redelivered", "two_owners"):
-        assert {each["setting"].partition(":")[0] for each in found["harm"]["because"][harm]} == {
-            "max.poll.interval.ms"
-        }
-
-
 def test_records_that_others_overtake_have_the_lock_of_the_overtaken_one_as_their_reason() -> None:
     """A killed member has one record or two: 30 s later they come again, and 30 s x 20 records have been handled."""
     scenario = made(
