@@ -12,6 +12,7 @@ from typing import Final
 from compare.advising.tries import Try, with_settings
 from compare.documents.comparison import AdviceRecord, ConditionRecord, Spread, TriedRecord
 from compare.figures import Figure
+from compare.figures.metric import alike
 from compare.figures.metrics import METRICS
 from compare.formatting import amount
 from compare.running.spread import spread
@@ -21,12 +22,11 @@ from protocols.scenario.fields import listed
 @dataclass(frozen=True, slots=True)
 class Concern:
     """What may matter to somebody: in words, and the paths of the figure that tells it, the first that runs have.
-    ``least``: by what part one must be smaller to count as better. ``says``: the figure in a sentence."""
+    ``says``: the figure in a sentence."""
 
     words: str
     paths: tuple[str, ...]
     says: str
-    least: float = 0.0
     scale: float = 1.0
 
 
@@ -39,11 +39,11 @@ LOST: Final = (
 CONCERNS: Final = (
     Concern("pauses", ("harm.no_progress_queue_s", "unowned_queue_s"), "queue-s without progress"),
     Concern("duplicates", ("redelivered",), "records handled more than once"),
-    Concern("the age of records", ("record_age_ms.settled_p99",), "s p99 age of records", 0.05, 0.001),
+    Concern("the age of records", ("record_age_ms.settled_p99",), "s p99 age of records", 0.001),
     Concern("order", ("out_of_order.key", "out_of_order.queue"), "records out of order"),
     Concern("a backlog at the end", ("harm.work.waiting",), "records waiting at the end"),
-    Concern("requests", ("traffic.requests_per_s",), "requests/s", 0.05),
-    Concern("capacity", ("capacity_per_s",), "records/s that members must be able to handle", 0.01),
+    Concern("requests", ("traffic.requests_per_s",), "requests/s"),
+    Concern("capacity", ("capacity_per_s",), "records/s that members must be able to handle"),
 )
 PAUSES, DUPLICATES = CONCERNS[:2]
 COST = CONCERNS[-2]
@@ -67,10 +67,10 @@ class Measured:
         return next((path for path in concern.paths if self.runs and self.runs[0].get(path) is not None), None)
 
     def better(self, other: "Measured", concern: Concern) -> bool:
-        ours, theirs = self.values(concern), other.values(concern)
-        if ours is None or theirs is None:
+        ours, theirs, path = self.values(concern), other.values(concern), self.path(concern)
+        if ours is None or theirs is None or path is None:
             return False
-        return all(mine < their - concern.least * abs(their) for mine, their in zip(ours, theirs, strict=True))
+        return all(their - mine > alike(path, mine, their) for mine, their in zip(ours, theirs, strict=True))
 
     def beats(self, other: "Measured", concerns: Sequence[Concern] = (*LOST, *CONCERNS)) -> bool:
         better = any(self.better(other, concern) for concern in concerns)

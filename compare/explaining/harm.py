@@ -10,11 +10,11 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Generic, TypeVar
 
-from compare.documents.comparison import Record, SharedRecord, Spread
+from compare.documents.comparison import ReasonRecord, Record, SharedRecord, Spread
 from compare.figures import Figure
 from compare.formatting import amount, duration, many, often, unit, variant_name
 from compare.running.checks import demanded_figure, is_behind
-from compare.running.reason_kinds import RESTLESS
+from compare.running.reason_kinds import EXPECTED, RESTLESS
 from compare.running.spread import figure, value_at
 from protocols.scenario.fields import listed
 from protocols.timeline.properties import SETTLES
@@ -110,8 +110,12 @@ def never_owned(record: SharedRecord, least_s: float) -> tuple[str, int] | None:
 
 def because(record: Record | SharedRecord, harm: str) -> str:
     """ ", because c1 hangs for 90s [session.timeout.ms: 45s] and ..."; empty where there is no such harm."""
-    told = (f"{each['mechanism']} [{each['setting']}]" for each in record["harm"]["because"].get(harm, ()))
-    return because_clause(list(dict.fromkeys(told)))
+    return reasons_clause(record["harm"]["because"].get(harm, ()))
+
+
+def reasons_clause(reasons: Sequence[ReasonRecord]) -> str:
+    """The same of these reasons."""
+    return because_clause(list(dict.fromkeys(f"{each['mechanism']} [{each['setting']}]" for each in reasons)))
 
 
 LONG_S = 5.0
@@ -146,7 +150,8 @@ def given_again(told: Telling[Record]) -> Iterator[Sentence]:
     most = delivery["attempts"]["max"]
     text = f"gives records again {often(delivery['redeliveries'])}"
     # An administrator's reset begins anew: what it gives again is at its first attempt.
-    text += f", one of them up to attempt {most}" if most > 1 else ""
+    text += f", at attempt {most}" if most > 1 and delivery["redeliveries"] == 1 else ""
+    text += f", one of them up to attempt {most}" if most > 1 and delivery["redeliveries"] > 1 else ""
     yield told.resting(
         text + because(told.record, "given_again"), "shared_delivery.redeliveries", "shared_delivery.attempts.max"
     )
@@ -191,11 +196,17 @@ def behind(told: Telling[Record]) -> Iterator[Sentence]:
         if age is not None and "p99" in record["record_age_ms"]["at_least"]:
             text += f" and the p99 age of records is at least {duration(age / 1000)}"
         yield told.resting(text + because(record, "waiting"), "harm.work.waiting", "harm.work.written")
-    elif lag is not None and lag["drain_s"] is not None:
+    elif lag is not None and lag["drain_s"] is not None and _is_backlog(record, lag["peak"]):
         gap = told.at("longest_gap_s") or 0.0
         if lag["drain_s"] >= LONG_S or gap >= LONG_S:
             text = f"reaches a lag of {many(lag['peak'], 'record')} and drains it in {duration(lag['drain_s'])}"
             yield told.resting(text, "lag.peak", "lag.drain_s")
+
+
+def _is_backlog(record: Record, peak: int) -> bool:
+    """Whether more records wait than come in a second: those are on their way, or in somebody's hand."""
+    work = record["harm"]["work"]
+    return work is None or peak * record["after"][-1]["until_s"] > work["written"]
 
 
 def unsettled(told: Telling[Record]) -> Iterator[Sentence]:
@@ -218,7 +229,9 @@ def failed(told: Telling[Record]) -> Iterator[Sentence]:
     for check in told.record["checks"]:
         if check["demanded"] and not check["held"]:
             path, _ = demanded_figure(check["name"], told.record)
-            text = f"{told.name} fails the expectation {check['name']}: {check['why']}."
+            found = told.record["harm"]["because"].get(check["name"], ())
+            why = reasons_clause([each for each in found if each["kind"] != EXPECTED])
+            text = f"{told.name} fails the expectation {check['name']}: {check['why']}{why}."
             yield Sentence(text, {path: told.at(path)})
 
 

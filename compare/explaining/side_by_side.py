@@ -100,14 +100,14 @@ def _fairness(every: Side) -> Iterator[Told]:
         owned = "" if len(side.records) == len(every.records) else " whose queues have owners"
         text = f"{all_of} variants{owned} end as fair as the subscriptions allow."
     elif not fair:
-        why = _least_even(side, values, open_ended, restless)
+        why = _least_even(side, values, best, open_ended, restless)
         text = f"No variant ends as fair as the subscriptions allow; {why}."
     else:
         others = [label for label in values if label not in fair]
         end = "ends" if len(fair) == 1 else "end"
         text = f"{len(fair)} of {len(values)} variants {end} as fair as possible ({_names(side, fair)}); "
         if len(others) > 1:
-            text += f"the other {len(others)} do not: {_least_even(side, values, open_ended, restless)}."
+            text += f"the other {len(others)} do not: {_least_even(side, values, best, open_ended, restless)}."
         elif (other := others[0]) in open_ended:
             count = unowned[other] or shared[other]
             have = f"{'has' if count == 1 else 'have'} {'no owner' if unowned[other] else 'several owners'}"
@@ -124,15 +124,22 @@ def _fairness(every: Side) -> Iterator[Told]:
     yield told
 
 
-def _least_even(side: Side, values: Mapping[str, float], open_ended: Sequence[str], restless: Sequence[str]) -> str:
-    """Who is least even; where all share evenly what they share, who leaves queues without their one owner, or does not
-    settle."""
-    least = min(values.values())
-    if least > 1 - SAME_JAIN and not open_ended:
+def _least_even(
+    side: Side,
+    values: Mapping[str, float],
+    best: Mapping[str, float],
+    open_ended: Sequence[str],
+    restless: Sequence[str],
+) -> str:
+    """Who is least even of those that could be more so; where nobody could, who leaves queues without their one owner,
+    or does not settle."""
+    uneven = {label: value for label, value in values.items() if value < best[label] - SAME_JAIN}
+    if not uneven and not open_ended:
         return f"{_names(side, restless)} {'does' if len(restless) == 1 else 'do'} not settle"
-    if least > 1 - SAME_JAIN:
+    if not uneven:
         return f"some queues do not have exactly one owner with {_names(side, open_ended)}"
-    labels = [label for label, value in values.items() if value == least]
+    least = min(uneven.values())
+    labels = [label for label, value in uneven.items() if value == least]
     are = "is" if len(labels) == 1 else "are"
     return f"the least even {are} {_names(side, labels)} with a Jain index of {least:.2f}"
 

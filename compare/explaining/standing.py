@@ -2,13 +2,14 @@
 seeds, and in a sentence who is best at what.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from math import ceil
 from typing import NamedTuple
 
 from compare.documents.comparison import Record, SeedsRecord
 from compare.figures import Figure
+from compare.figures.metric import alike
 from compare.figures.metrics import COLUMNS, COMPARED, GROUPS, HURTING, ON_CAPACITY, SETTLED, Metric
 from compare.formatting import metric_text, number, variant_name
 from compare.running.checks import (
@@ -25,11 +26,6 @@ Seeds = Mapping[str, SeedsRecord]
 
 MOST_NAMED = 3
 """Variants that are named as the best of a group; of more their number is told."""
-
-
-AGES_ALIKE_MS = 10
-"""A request and its answer travel for so long at most, with the default latency. Ages that differ by less tell how a
-fetch is modelled: Kafka's are computed, RocketMQ's pulls are sent."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,17 +48,15 @@ def rows(records: Sequence[Record], seeds: Seeds) -> list[list[Cell]]:
     """Per record its cells, in the order of `COMPARED`. ``seeds``: label to the figures that stand for its record."""
     values = [[_value(record, metric.path, seeds) for metric in COMPARED] for record in records]
     work = _Work.of(records, seeds)
-    may = work.may_be_best
-    best = _best_of_each(records, [[value[0] for value in row] for row in values], work.compared, may)
+    best = [_starred(metric, records, [row[at] for row in values], work) for at, metric in enumerate(COMPARED)]
     found = []
-    for record, row, allowed in zip(records, values, may, strict=True):
+    for place, (record, row) in enumerate(zip(records, values, strict=True)):
         over = seeds.get(record["label"])
         settles = usually_settles(record, None if over is None else over["figures"])
         cells = []
-        for metric, (value, low, high), top in zip(COMPARED, row, best, strict=True):
+        for metric, (value, low, high), those in zip(COMPARED, row, best, strict=True):
             if metric.unit == "range":
-                loads = record["fairness"] if metric.path == "fairness" else record["optimum"]
-                cells.append(Cell(metric, _span(number(loads["min"]), number(loads["max"]))))
+                cells.append(Cell(metric, _loads(record, metric.path, seeds)))
                 continue
             ends = _text(metric, low), _text(metric, high)
             cells.append(
@@ -70,9 +64,9 @@ def rows(records: Sequence[Record], seeds: Seeds) -> list[list[Cell]]:
                     metric,
                     "never"
                     if metric.path == SETTLED and not settles
-                    else _bound(record, metric) + _text(metric, value),
+                    else _bound(record, metric, seeds) + _text(metric, value),
                     "" if ends[0] == ends[1] else _span(*ends),
-                    top is not None and value is not None and allowed and _is_no_worse(metric, value, top),
+                    those[place],
                     metric.is_bad and bool(value),
                 )
             )
@@ -89,8 +83,7 @@ def known(table: Sequence[Sequence[Cell]]) -> list[int]:
     ]
 
 
-def _value(record: Record, path: str, seeds: Seeds) -> tuple[Figure, Figure, Figure]:
-    """Median, 5th and 95th percentile."""
+def _value(record: Record, path: str, seeds: Seeds) -> "_Values":
     over = seeds.get(record["label"])
     if over is None or path not in over["figures"]:
         value = None if path in ("fairness", "optimum") else figure(record, path)
@@ -129,15 +122,31 @@ class _Work(NamedTuple):
         return [counts and not why for counts, why in zip(self.compared, self.undone, strict=True)]
 
 
-def _best_of_each(
-    records: Sequence[Record], values: Sequence[Sequence[Figure]], compared: Sequence[bool], may: Sequence[bool]
-) -> list[Figure]:
-    alike = capacities_equal(records)
+_Values = tuple[Figure, Figure, Figure]
+"""Median, 5th and 95th percentile."""
+
+_UNKNOWN: _Values = (None, None, None)
+
+
+def _starred(metric: Metric, records: Sequence[Record], values: Sequence[_Values], work: _Work) -> list[bool]:
+    """Of each variant whether it is among the best, where these are not all."""
+    best = _best_of(metric, records, values, work)
+    compared = zip(values, work.compared, strict=True)
+    return best if best != [counts and value[0] is not None for value, counts in compared] else [False] * len(best)
+
+
+def _best_of(metric: Metric, records: Sequence[Record], values: Sequence[_Values], work: _Work) -> list[bool]:
+    """Of each variant whether nobody beats it by more than chance; of none where that cannot be said."""
+    may = work.may_be_best
+    of_compared = [value if counts else _UNKNOWN for value, counts in zip(values, work.compared, strict=True)]
+    comparable = capacities_equal(records) or metric.path not in ON_CAPACITY
+    top = _best(metric, [value for value, _, _ in of_compared], may) if comparable else None
+    if top is None:
+        return [False for _ in records]
+    first = next(value for value, allowed in zip(of_compared, may, strict=True) if allowed and value[0] == top)
     return [
-        _best(metric, [row[at] if counts else None for row, counts in zip(values, compared, strict=True)], may)
-        if alike or metric.path not in ON_CAPACITY
-        else None
-        for at, metric in enumerate(COMPARED)
+        allowed and value[0] is not None and _is_as_good(metric, value, first)
+        for value, allowed in zip(of_compared, may, strict=True)
     ]
 
 
@@ -148,7 +157,7 @@ def _best(metric: Metric, values: Sequence[Figure], may: Sequence[bool]) -> Figu
     allowed = [value for value, each in zip(values, may, strict=True) if each and value is not None]
     if not metric.better or not allowed:
         return None
-    if all(may) and max(known) - min(known) <= _alike(metric):
+    if max(known) - min(known) <= alike(metric.path, min(known), max(known)):
         return None
     least = min if metric.better < 0 else max
     alone = metric.path in HURTING or len(allowed) < 2
@@ -157,18 +166,27 @@ def _best(metric: Metric, values: Sequence[Figure], may: Sequence[bool]) -> Figu
 
 def _is_no_worse(metric: Metric, one: float, best: float) -> bool:
     """Whether a value is the best one, or as good."""
-    return (best - one) * metric.better <= _alike(metric)
+    return (best - one) * metric.better <= alike(metric.path, one, best)
 
 
-def _alike(metric: Metric) -> int:
-    """Values that differ by no more are alike."""
-    return AGES_ALIKE_MS if metric.unit == "ms" else 0
-
-
-def _bound(record: Record, metric: Metric) -> str:
-    """``≥`` before an age that records make a lower bound that wait at the end."""
+def _bound(record: Record, metric: Metric, seeds: Seeds) -> str:
+    """``≥`` before an age that records make a lower bound that wait at the end; of figures over seeds: in half of the
+    runs or more."""
     of, _, name = metric.path.partition(".")
-    return "≥ " if of == "record_age_ms" and name in record["record_age_ms"]["at_least"] else ""
+    if of != "record_age_ms":
+        return ""
+    share, _, _ = _value(record, f"record_age_ms.bounded.{name}", seeds)
+    bounded = name in record["record_age_ms"]["at_least"] if share is None else share >= 0.5
+    return "≥ " if bounded else ""
+
+
+def _loads(record: Record, path: str, seeds: Seeds) -> str:
+    """The least and the most that a member has, or would have: medians, where there are several runs."""
+    if path == "fairness":
+        least, most = (_value(record, f"fairness.{end}", seeds)[0] for end in ("min", "max"))
+    else:
+        least, most = record["optimum"]["min"], record["optimum"]["max"]
+    return _span(number(least), number(most))
 
 
 def _span(low: str, high: str) -> str:
@@ -185,13 +203,14 @@ def _text(metric: Metric, value: Figure) -> str:
 @dataclass(frozen=True, slots=True)
 class Decision:
     """A group of metrics and the one that decides it. ``best``: names of the variants that nobody beats by more than
-    chance, none where that cannot be said; ``low``, ``high``: the least and the highest value, and who has it."""
+    chance, none where that cannot be said; ``medians``: of each variant that has one; ``low``, ``high``: the least and
+    the highest value, and who has it."""
 
     group: str
     metric: Metric
     differs: bool
     best: tuple[str, ...]
-    value: str
+    medians: Mapping[str, float]
     low: tuple[str, tuple[str, ...]]
     high: tuple[str, tuple[str, ...]]
 
@@ -207,50 +226,37 @@ def decisions(records: Sequence[Record], seeds: Seeds) -> list[Decision]:
 
 
 def _decisions(records: Sequence[Record], seeds: Seeds, work: _Work) -> list[Decision]:
-    may = work.may_be_best
-    at_work = [record for record, counts in zip(records, work.compared, strict=True) if counts]
     found = []
     for group in GROUPS:
         for metric in COLUMNS[group]:
-            if not metric.better:
-                continue
-            values = {record["label"]: _value(record, metric.path, seeds) for record in at_work}
-            if any(value is not None for value, _, _ in values.values()):
-                found.append(_decision(group, metric, records, values, may))
+            values = [_value(record, metric.path, seeds) for record in records]
+            known = {
+                record["label"]: value
+                for record, (value, _, _), counts in zip(records, values, work.compared, strict=True)
+                if counts and value is not None
+            }
+            if metric.better and known:
+                best = zip(records, _best_of(metric, records, values, work), strict=True)
+                labels = dict.fromkeys(record["label"] for record, is_best in best if is_best)
+                found.append(_decision(group, metric, known, tuple(labels)))
                 break
     return found
 
 
-def _decision(
-    group: str,
-    metric: Metric,
-    records: Sequence[Record],
-    values: Mapping[str, tuple[Figure, Figure, Figure]],
-    may: Sequence[bool],
-) -> Decision:
-    known = {label: value for label, (value, _, _) in values.items() if value is not None}
+def _decision(group: str, metric: Metric, known: Mapping[str, float], best: tuple[str, ...]) -> Decision:
     low, high = min(known.values()), max(known.values())
-    allowed = {record["label"] for record, each in zip(records, may, strict=True) if each}
-    medians = [known.get(record["label"]) for record in records]
-    top = _best(metric, medians, may)
-    if metric.path in ON_CAPACITY and not capacities_equal(records):
-        top = None
-    best: list[str] = []
-    if top is not None:
-        first = next(label for label, value in known.items() if value == top and label in allowed)
-        best = [label for label in known if label in allowed and _is_as_good(metric, values[label], values[first])]
     return Decision(
         group,
         metric,
-        high - low > _alike(metric) and len(best) < len(known),
-        tuple(best),
-        _text(metric, top),
+        high - low > alike(metric.path, low, high) and len(best) < len(known),
+        best,
+        known,
         (_text(metric, low), tuple(label for label in known if known[label] == low)),
         (_text(metric, high), tuple(label for label in known if known[label] == high)),
     )
 
 
-def _is_as_good(metric: Metric, one: tuple[Figure, Figure, Figure], best: tuple[Figure, Figure, Figure]) -> bool:
+def _is_as_good(metric: Metric, one: _Values, best: _Values) -> bool:
     """Whether the ranges over the seeds meet, so that chance may decide between the two."""
     near, far = (1, 2) if metric.better < 0 else (2, 1)
     return _is_no_worse(metric, one[near] or 0, best[far] or 0)
@@ -280,14 +286,14 @@ def headline(records: Sequence[Record], seeds: Seeds) -> str:
         told = [f"The variants do not differ{by_chance} in {listed(alike)}"] if alike else []
     elif every:
         best = named(records, [label for label in won[0].best if label in every])
-        figures = listed(f"{decision.group} ({_figure(decision)})" for decision in won)
+        figures = listed(f"{decision.group} ({_figure(decision, every)})" for decision in won)
         all_of_it = "" if undecided else "all that differs: "
         told = [f"{best} {'is' if len(every) == 1 else 'are'} best at {all_of_it}{figures}"]
     else:
         told = [
             f"for {decision.group}, {named(records, decision.best)}"
             + (f" {'is' if len(decision.best) == 1 else 'are'} best" if decision is won[0] else "")
-            + f" ({_figure(decision)})"
+            + f" ({_figure(decision, decision.best)})"
             for decision in won
         ]
         told[0] = f"It depends: {told[0]}"
@@ -296,8 +302,11 @@ def headline(records: Sequence[Record], seeds: Seeds) -> str:
     return f"{text[:1].upper()}{text[1:]}." if text else ""
 
 
-def _figure(decision: Decision) -> str:
-    return _with_unit(decision.metric, decision.value)
+def _figure(decision: Decision, labels: Collection[str]) -> str:
+    """The medians of these variants: from the best to the worst of them."""
+    values = sorted(decision.medians[label] for label in labels)
+    low, high = (_text(decision.metric, value) for value in (values[0], values[-1]))
+    return _with_unit(decision.metric, low if low == high else f"{low} to {high}")
 
 
 def _with_unit(metric: Metric, value: str) -> str:

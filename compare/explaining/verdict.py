@@ -12,7 +12,18 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from compare.auditing.score import PER_TOPIC
 from compare.documents.audit import OptimumRecord
 from compare.documents.comparison import Record, SharedAfter, SharedFairness, SharedRecord, Spread
-from compare.explaining.harm import LONG_S, R, Sentence, Telling, because, because_clause, harm, never_owned, some
+from compare.explaining.harm import (
+    LONG_S,
+    R,
+    Sentence,
+    Telling,
+    because,
+    because_clause,
+    harm,
+    never_owned,
+    reasons_clause,
+    some,
+)
 from compare.formatting import amount, duration, many, often, unit
 from compare.running.checks import OPEN_ENDS, ends_complete, shares
 from protocols.scenario.events import EVENT_KINDS, MemberChange
@@ -99,8 +110,15 @@ def _scaling(told: Telling[SharedRecord]) -> Iterator[Sentence]:
         of_group = [each for each in decisions if each["group"] == group]
         most = max(of_group, key=lambda each: each["to"])
         first, last = of_group[0], of_group[-1]
+        ways = [each["to"] > each["from"] for each in of_group]
+        begun = [way for at, way in enumerate(ways) if not at or ways[at - 1] != way]
         text = f"is scaled from {many(first['from'], 'member')} to {last['to']} by {duration(last['at_s'])}"
-        if most["to"] > max(first["from"], last["to"]):
+        if len(begun) > 2:
+            least = min(each["to"] for each in of_group)
+            ups, downs = often(begun.count(True)), often(begun.count(False))
+            text = f"is scaled up {ups} and down {downs} by {duration(last['at_s'])}, between {least} and"
+            text += f" {many(most['to'], 'member')}"
+        elif most["to"] > max(first["from"], last["to"]):
             back = "" if last is most else f", then down to {last['to']} by {duration(last['at_s'])}"
             text = f"is scaled from {many(first['from'], 'member')} to {most['to']} by {duration(most['at_s'])}{back}"
         highest = max(each["lag"] for each in of_group)
@@ -216,19 +234,25 @@ def _why_so_long(record: SharedRecord, after: SharedAfter) -> str:
     gap = after["longest_gap_s"]
     if gap >= LONG_S and after["why_unowned"]:
         return because_clause(after["why_unowned"])
+    of_these = [each for each in record["harm"]["because"].get("unowned", ()) if each["event"] in after["events"]]
+    if gap >= LONG_S and of_these:
+        # The sentence has named the event already.
+        return reasons_clause(of_these).replace(f" {_when(after)}", "")
     if gap < 1:
         return ""
     for cause in record["causes"]:
         if not after["at_s"] <= cause["cause_s"] < after["until_s"] or cause["ended_s"] is None:
             continue
-        waited, took = cause["began_s"] - after["at_s"], cause["ended_s"] - cause["began_s"]
+        # From what made the group rebalance on: an autoscaler's members join long after the event.
+        waited, took = cause["began_s"] - cause["cause_s"], cause["ended_s"] - cause["began_s"]
         if _is_most(waited, gap) and cause["trigger"]:
             trigger, _, more = cause["trigger"].partition(",")
             of = f"{trigger}{', and more' if more else ''}"
             return f", because the next rebalance begins only {duration(waited)} later ({of})"
         if _is_most(took, gap):
             return f", because the rebalance takes {duration(took)}"
-    return ""
+    is_longest = gap >= LONG_S and gap == record["longest_gap_s"]
+    return because(record, "unowned") if is_longest else ""
 
 
 def _is_most(part: float, whole: float) -> bool:

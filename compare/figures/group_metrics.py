@@ -4,44 +4,7 @@ Group figures come from three places: counts of members and queues, figures over
 or several polls make of a group. Each row names the function that computes it.
 """
 
-from dataclasses import dataclass, replace
-
-
-@dataclass(frozen=True, slots=True)
-class Metric:
-    """``unit`` says how it is written, too: counts are whole numbers, a ``ratio`` has two decimals, ``points`` none, a
-    ``range`` goes from least to most. ``better``: -1 where less is, 1 where more is, 0 where neither. ``column``: the
-    name among columns of others, the end of the path unless it is told. ``source``: the function that computes it."""
-
-    path: str
-    heading: str
-    words: str
-    unit: str
-    better: int = -1
-    column: str = ""
-    source: str = ""
-
-    @property
-    def is_whole(self) -> bool:
-        """Whether it is a count."""
-        return self.unit in ("members", "queues", "load", "records", "messages", "rebalances", "moves", "yes or no")
-
-    @property
-    def is_bad(self) -> bool:
-        """Whether every value but 0 stands out."""
-        return self.path in _BAD
-
-
-_BAD = {
-    *("idle_members", "unowned_queues", "double_owned_queues"),
-    *("fairness.idle_members", "harm.work.lost", "harm.work.refused", "harm.work.skipped"),
-}
-
-
-def by(source: str, *rows: Metric) -> tuple[Metric, ...]:
-    """The rows, each with this source and a column."""
-    return tuple(replace(row, source=source, column=row.column or row.path.rpartition(".")[2]) for row in rows)
-
+from compare.figures.metric import Metric, by
 
 COUNTED = by(
     "compare.figures.definitions.figures_of",

@@ -12,8 +12,8 @@ from dataclasses import replace
 from typing import Final
 
 from compare.figures.group_metrics import COUNTED, OF_GROUPS, OF_LOADS
-from compare.figures.group_metrics import Metric as Metric
-from compare.figures.group_metrics import by as _by
+from compare.figures.metric import Metric as Metric
+from compare.figures.metric import by as _by
 
 _AT_THE_END = {
     "idle_members": "members that own no queue at the end",
@@ -285,9 +285,9 @@ _READERS: Final[Mapping[str, str]] = {
     " | lag.drain_s | settle_s",
     "duplicates": "redelivered | shared_delivery.redeliveries | shared_delivery.attempts.max"
     " | two_owners.reading_queue_s | double_owned_queue_s",
-    "order and age": "record_age_ms.settled_p99 | record_age_ms.p50 | record_age_ms.p99 | record_age_ms.max"
-    " | out_of_order.queue | out_of_order.key"
-    " | handled_per_s | shared_delivery.hidden.max",
+    "age": "record_age_ms.settled_p99 | record_age_ms.p50 | record_age_ms.p99 | record_age_ms.max | handled_per_s"
+    " | shared_delivery.hidden.max",
+    "order": "out_of_order.key | out_of_order.queue",
     "fairness": "fairness.jain | optimum.jain | fairness.members | fairness.idle_members | fairness | optimum"
     " | fairness.max = most",
     "cost": "traffic.requests_per_s | traffic.bytes_per_s | messages | rebalances | moves | fewest_moves | burst",
@@ -370,7 +370,7 @@ def _cells(text: str) -> Iterator[Metric]:
 COLUMNS: Final = {reader: tuple(_cells(text)) for reader, text in _READERS.items()}
 """Reader to its metrics in their order, with its headings."""
 
-GROUPS: Final = ("records", "pauses", "duplicates", "order and age", "fairness", "cost")
+GROUPS: Final = ("records", "pauses", "duplicates", "age", "order", "fairness", "cost")
 """The readers that are the groups of a comparison's tables. The first metric of a group that is known decides it."""
 
 HURTING: Final = frozenset(row.path for group in GROUPS[:-2] for row in COLUMNS[group]) - {SETTLED}

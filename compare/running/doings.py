@@ -4,7 +4,7 @@ From this follows why its session ran out, why it kept a queue that another one 
 """
 
 from bisect import bisect_left, bisect_right
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from functools import cached_property
 from itertools import accumulate, pairwise
 from operator import attrgetter
@@ -124,6 +124,17 @@ class Doings:
             found.setdefault(fact.member, []).append((now, fact))
         return found
 
+    def exceeded(self, members: Collection[str], since: Time, until: Time) -> TimedOut | None:
+        """The first limit of time that a client of these members exceeded in this time."""
+        found = ((at, fact) for member in members for at, fact in self._limits.get(member, ()) if since <= at <= until)
+        return min(found, key=lambda each: each[0], default=(0.0, None))[1]
+
+    @staticmethod
+    def of_limit(limit: TimedOut) -> tuple[str, ...]:
+        """The settings that would keep a client within it."""
+        more = ("max.poll.records",) if limit.setting == "max.poll.interval.ms" else ()
+        return (limit.setting, *more)
+
     @cached_property
     def _triggers(self) -> dict[tuple[str, str | None], list[tuple[Time, str]]]:
         """(Group, member who rebalances by itself, or None) to what its rebalances began with."""
@@ -219,13 +230,34 @@ class Doings:
     def _put_out(self) -> dict[tuple[str, str], list[tuple[Time, set[str]]]]:
         """(Group, member) to when a coordinator took everything from it, and what happened to the group then."""
         found: dict[tuple[str, str], list[tuple[Time, set[str]]]] = {}
-        events: dict[tuple[str, Time], set[str]] = {}
-        for now, step in self._timeline.told(Transition):
-            if step.machine in ("group", "consumer group"):
-                events.setdefault((step.of, now), set()).add(step.event)
         for now, fact in self._timeline.told(Granted):
             if not fact.queues:
-                found.setdefault((fact.group, fact.member), []).append((now, events.get((fact.group, now), set())))
+                steps = self._group_steps.get((fact.group, now), set())
+                found.setdefault((fact.group, fact.member), []).append((now, steps))
+        return found
+
+    @cached_property
+    def _group_steps(self) -> dict[tuple[str, Time], set[str]]:
+        """Group and time to what the state machine at its coordinator names that happened then."""
+        found: dict[tuple[str, Time], set[str]] = {}
+        for now, step in self._timeline.told(Transition):
+            if step.machine in ("group", "consumer group"):
+                found.setdefault((step.of, now), set()).add(step.event)
+        return found
+
+    def waits_for_session(self, group: str, since: Time, until: Time) -> bool:
+        """Whether in this time the coordinator waited for a member to rejoin until its session ran out, and then for
+        nobody any more."""
+        ends = self._waited_for_sessions.get(group, ())
+        return bisect_right(ends, since) < bisect_right(ends, until)
+
+    @cached_property
+    def _waited_for_sessions(self) -> dict[str, list[Time]]:
+        """Group to when a session ran out and with it its join phase, in order."""
+        found: dict[str, list[Time]] = {}
+        for (group, at), events in self._group_steps.items():
+            if events >= {SESSION_OVER, JOINS_OVER}:
+                found.setdefault(group, []).append(at)
         return found
 
     def _of_passes(self, double: Double, old: Interval, new: Interval, until: Time) -> Why:
@@ -291,6 +323,10 @@ class Doings:
             return Why(f"{before} ends before its next commit")
         if self.stands_still(before, since, again.since):
             return Why(f"{before} stands still before its next commit")
+        limit = self.exceeded((before,), since, again.until)
+        if limit is not None:
+            text = f"{before} {limit.then} before its next commit: {limit.why} than {limit.setting}"
+            return Why(text, self.of_limit(limit))
         late = any(not each.error and again.since < each.at < handled.until + LATE_MS for each in mine)
         if late and before != again.member:
             return Why(f"{before} commits only after {again.member} has asked where to begin")

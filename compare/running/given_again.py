@@ -4,7 +4,9 @@ What a reason rests on is how the time ended in which a member had them (`protoc
 fact, so nothing is guessed. An event is named only if it is about that member and happened in that time.
 """
 
+from bisect import bisect_left
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from operator import attrgetter
 from typing import Final
 
 from compare.formatting import duration, many
@@ -16,6 +18,7 @@ from protocols.engine.nodes import Time
 from protocols.facts import Ended
 from protocols.offsets import OffsetSet
 from protocols.timeline import Timeline
+from protocols.timeline.deliveries import Delivery
 from protocols.timeline.records import BY_RESET, Given, most_hidden
 
 Ranges = Mapping[tuple[str, Queue], Sequence[tuple[int, int]]]
@@ -72,6 +75,40 @@ def why_given_again(timeline: Timeline, among: Ranges | None = None) -> Iterator
         )
 
 
+def why_overtaken(timeline: Timeline) -> Iterator[Reason]:
+    """A reason for each way in which records came back that were handled only after later ones of their queue, weighted
+    with how many of these were begun meanwhile."""
+    deliveries: dict[tuple[str, Queue], list[Delivery]] = {}
+    for delivery in sorted(timeline.deliveries, key=_SINCE):
+        deliveries.setdefault((delivery.group, delivery.queue), []).append(delivery)
+    overtook: dict[tuple[str, Queue], OffsetSet] = {}
+    found: dict[tuple[str, str | None], tuple[list[Given], list[int]]] = {}
+    for given in timeline.given:
+        key = given.group, given.queue
+        if given.until is None or given.fate in _FINAL or key not in deliveries:
+            continue
+        of_queue = deliveries[key]
+        after = of_queue[bisect_left(of_queue, given.since, key=_SINCE) :]
+        again = (each.since for each in after if each.first < given.end and given.first < each.end)
+        handled = next((at for at in again if at >= given.until), timeline.end)
+        later = [each for each in after if given.end <= each.first and each.since < handled]
+        done = overtook.setdefault(key, OffsetSet())
+        count = sum(each.end - each.first - done.count(each.first, each.end) for each in later)
+        for each in later:
+            done.add(each.first, each.end)
+        alike, counts = found.setdefault((_way(timeline, given), _event(timeline, given)), ([], []))
+        alike.append(given)
+        counts.append(count)
+    for (fate, event), (alike, counts) in found.items():
+        members, weight = tuple(sorted({each.member for each in alike})), sum(counts)
+        text = f"{_text(fate, members, alike)}, and later ones are handled meanwhile"
+        settings = _settings(timeline, fate, alike)
+        yield Reason(GIVEN_AGAIN, weight, event, text, members, None, weight, alike=fate, settings=settings)
+
+
+_SINCE = attrgetter("since")
+
+
 def _settings(timeline: Timeline, fate: str, alike: Sequence[Given]) -> tuple[str, ...]:
     """Names of what would change that records came back so."""
     if fate == "session closed" and not any(
@@ -120,7 +157,7 @@ def _way(timeline: Timeline, given: Given) -> str:
 
 def _event(timeline: Timeline, given: Given) -> str | None:
     """The latest event about the member in the time in which it had the records; one that takes it away (a crash, a
-    hang) before its new start."""
+    hang) before its new start, or had taken it away when a request of it that still waited got them."""
     until = timeline.end if given.until is None else given.until
     about = [
         happening
@@ -129,6 +166,10 @@ def _event(timeline: Timeline, given: Given) -> str | None:
         if not (happening.of_topics and given.fate in _NOT_IN_TIME)
     ]
     found = [happening for happening in about if happening.acts_late] or about
+    away = timeline.causes.away.get(given.member, ())
+    if not found and any(since <= given.since < until for since, until in away):
+        happened = (each for each in timeline.causes.happenings if each.at <= given.since)
+        found = [each for each in happened if each.acts_late and given.member in each.members]
     return found[-1].event.text if found else None
 
 

@@ -1,8 +1,6 @@
 """Why records are never handled: the group begins behind them, or commits past them, or the user's code cannot handle
 them; or nobody could write them.
 
-Why a group goes on rebalancing: limits of time that its members exceed again and again.
-
 Why records still wait at the end: more come than the members can handle, or the group does not come to rest.
 
 What hurts in a run, as the document has it.
@@ -13,32 +11,26 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 import rocketmq_selfbalance.cluster as rocketmq
 from compare.documents.comparison import After, HarmRecord, ReasonRecord, Record
 from compare.formatting import amount, many
+from compare.running.disorder import why_out_of_order
 from compare.running.doings import Doings
 from compare.running.given_again import why_given_again, why_given_up
 from compare.running.no_progress import pauses_of, stalls
-from compare.running.open_ends import event_before, never_owned, why_open
+from compare.running.open_ends import event_before, never_owned
 from compare.running.outages import BrokersDown, what_ended
 from compare.running.production import ProductionHistory, clipped, poison_of
 from compare.running.reason_kinds import (
-    AT_ONCE,
     BEGINS_BEHIND,
     COMMITTED_PAST,
     DOWN,
     EXPECTED,
     HELD,
     HOT_QUEUE,
-    KEYS_MOVED,
-    LATER,
-    NEW_QUEUES,
-    OPEN,
-    OVERLAPPING,
+    NEVER_OWNED,
     OVERLOAD,
     PASSED_OVER,
-    REBALANCES,
     RESTLESS,
-    SESSION,
     STALLED,
-    TIME_LIMIT,
+    UNKNOWN,
     UNOWNED,
     WAITS,
 )
@@ -46,34 +38,18 @@ from compare.running.reasons import Reason, Telling, members_text
 from compare.running.repeated import why_repeated, why_two_owners
 from compare.running.run_variant import RunResult, records_per_second
 from compare.running.setting_values import family_of, most_given
-from compare.running.stalls import SLOW_START, WAITS_ELSEWHERE, WhyStalled
+from compare.running.stalls import FULL_CACHE, SLOW_START, WAITS_ELSEWHERE, WhyStalled
+from compare.running.unrest import lasting, why_never, why_unsettled
 from compare.running.work import Passed, ReadQueue, Work, broadcasting_reads, hidden_of, work_of
 from protocols import Queue
-from protocols.engine.nodes import Time
-from protocols.facts import Ended, Position, Stage, TimedOut
+from protocols.facts import Ended, Position, Stage
 from protocols.scenario.events import BrokerEvent, Disconnect, Network
 from protocols.scenario.topology import ProcessPeers, Topology, listed_members
 from protocols.timeline import Timeline
 from protocols.timeline.deliveries import handled_more_than_once
 from protocols.timeline.lifetimes import time_existing
 from protocols.timeline.order import OutOfOrder
-from protocols.timeline.properties import FEWEST_CHANGES
 from protocols.timeline.trace import queue_name
-
-
-def why_out_of_order(timeline: Timeline, found: OutOfOrder) -> Iterator[Reason]:
-    """Records that were handled again, those that began together in several threads, or with several members, and those
-    whose keys went to other queues."""
-    event = event_before(timeline, timeline.end)
-    if found.moved:
-        yield Reason(KEYS_MOVED, found.moved, event_before(timeline, found.moved_at), records=found.moved)
-    if found.again:
-        yield Reason(LATER, found.again, event, records=found.again)
-    if found.queue > found.again:
-        parallel = {each.member for each in timeline.deliveries if each.at_once > 1 and each.end > each.first + 1}
-        kind, members = (AT_ONCE, tuple(sorted(parallel))) if parallel else (OVERLAPPING, ())
-        since = None if parallel else event
-        yield Reason(kind, found.queue - found.again, since, members=members, records=found.queue - found.again)
 
 
 def why_skipped(
@@ -139,53 +115,16 @@ def why_refused(
                     yield Reason(WAITS, refused, event, text, (), end - start, refused, alike=text, settings=names)
 
 
-def why_unsettled(timeline: Timeline, doings: Doings) -> Iterator[Reason]:
-    """A reason for every rebalance after the last event: the limit that a client exceeded before, a session that ran
-    out, or just what began it. Fewer than `FEWEST_CHANGES` are no reason: then something else keeps queues from having
-    one owner."""
-    last_event = max(
-        (happening.at for happening in timeline.causes.happenings if happening.at <= timeline.end), default=0.0
-    )
-    event = event_before(timeline, timeline.end)
-    limits = [(now, fact) for now, fact in timeline.told(TimedOut) if now > last_event]
-    for _, fact in limits:
-        yield Reason(
-            TIME_LIMIT,
-            2.0,
-            event,
-            f"{fact.why} than {fact.setting}",
-            (fact.member,),
-            fact.limit,
-            alike=fact.then,
-            settings=(fact.setting, "max.poll.records") if fact.setting == "max.poll.interval.ms" else (fact.setting,),
-        )
-    exceeded = [(at, fact.group, fact.member) for at, fact in limits]
-    later = [rebalance for rebalance in timeline.rebalances if rebalance.began > last_event]
-    for each in later if len(later) >= FEWEST_CHANGES else ():
-        if _follows(exceeded, each.began, each.group, each.by):
-            continue
-        members = () if each.by is None else (each.by,)
-        if each.trigger.startswith("session of") and each.by is not None:
-            text, settings, _ = doings.why_session(each.group, each.by, each.began)
-            yield Reason(SESSION, 1.0, event, text, members, settings=settings)
-        else:
-            yield Reason(REBALANCES, 1.0, event, each.trigger, members)
-
-
-def _follows(exceeded: list[tuple[Time, str, str]], at: Time, group: str, by: str | None) -> bool:
-    """Whether the member who brought the rebalance about had exceeded a limit before: it left, and joins again."""
-    return any(when <= at and (group, by) == (of, member) for when, of, member in exceeded)
-
-
 def why_waiting(
     result: RunResult,
     of_groups: tuple[Sequence[ReadQueue], Work],
     production: Mapping[Queue, ProductionHistory],
     *,
-    settled: bool,
+    unrest: Sequence[Reason],
+    stalled: bool,
 ) -> Iterator[Reason]:
     """Groups that get more than they can handle; queues that get more than their one reader can; else
-    records that members were given, unrest, or just that time was lost."""
+    records that members were given, unrest, or just that time was lost, or that many records came at once."""
     (reads, work), last, found = of_groups, event_before(result.timeline, result.timeline.end), False
     waiting = work.waiting
     capacity = records_per_second(result.variant, result.ending.members)
@@ -233,7 +172,27 @@ def why_waiting(
             if never:
                 yield never[0]._replace(weight=waiting - hidden)
             else:
-                yield Reason(STALLED if settled else RESTLESS, waiting - hidden, last)
+                yield _behind(result, waiting - hidden, unrest, stalled=stalled)
+
+
+def _behind(result: RunResult, waiting: int, unrest: Sequence[Reason], *, stalled: bool) -> Reason:
+    """Why records wait that the members could handle, by what has happened before."""
+    last = event_before(result.timeline, result.timeline.end)
+    if unrest:
+        return max(unrest, key=lambda each: each.weight)._replace(weight=waiting)
+    if stalled:
+        return Reason(STALLED, waiting, last, "the time without progress")
+    wrote = [event for event in result.variant.scenario.events if event.writes_records]
+    if wrote:
+        return Reason(STALLED, waiting, wrote[-1].describe(), wrote[-1].describe())
+    return Reason(UNKNOWN, waiting, last, FULL_CACHE if result.timeline.without_owners else SLOW_START)
+
+
+def _kept(reason: Reason, last: After) -> Reason:
+    """Of queues that never had an owner by the end: what keeps the members from taking them, where that is known."""
+    if reason.kind != NEVER_OWNED or not last["why_unowned"]:
+        return reason
+    return reason._replace(kind=UNOWNED, text="; and ".join(last["why_unowned"]), settings=())
 
 
 def _without_members(result: RunResult, group: str, reason: Reason) -> Reason:
@@ -291,20 +250,21 @@ def harm_of(
         "two_owners": why_two_owners(timeline, doings, after),
         "redelivered": _why_redelivered(timeline, doings, after) if timeline.redelivered else (),
         "given_again": why_given_again(timeline),
-        "no_progress": (_without_members(result, stall.read.reader, explain.reason(stall)) for stall in longest),
+        "no_progress": (
+            _without_members(result, stall.read.reader, _kept(explain.reason(stall), last)) for stall in longest
+        ),
         "out_of_order": why_out_of_order(timeline, disorder),
     }
     if production:
-        found |= _of_work(result, production, harm_record, of_groups, down)
+        found |= _of_work(result, production, harm_record, of_groups, doings, down, last, stalled=bool(stalled))
         if shared:
             harm_record["no_progress_queue_s"] = sum(each.lasted for each in stalled) / 1000
             harm_record["longest_stall_s"] = max((each.lasted for each in stalled), default=0.0) / 1000
             harm_record["stalled_queues"] = len({each.read for each in stalled})
     because.update((harm, told) for harm, reasons in found.items() if (told := documents(reasons)))
     if not settled:
-        lasting = because.get("unowned" if last["fairness"]["unowned_queues"] else "two_owners", [])
-        because["unsettled"] = (
-            documents(why_unsettled(timeline, doings)) or lasting or documents([_never(timeline, last, shared)])
+        because["unsettled"] = documents(why_unsettled(timeline, doings)) or (
+            lasting(because, last["fairness"]) or documents([why_never(timeline, last, shared)])
         )
     return harm_record
 
@@ -320,7 +280,11 @@ def _of_work(
     production: Mapping[Queue, ProductionHistory],
     harm_record: HarmRecord,
     of_groups: tuple[list[ReadQueue], Work],
+    doings: Doings,
     down: BrokersDown,
+    last: After,
+    *,
+    stalled: bool,
 ) -> dict[str, Iterable[Reason]]:
     """The reasons of what was not handled, or not written; the record is told of the work."""
     timeline = result.timeline
@@ -341,22 +305,14 @@ def _of_work(
     if work.refused:
         found["refused"] = why_refused(timeline, shared, production, down)
     if work.waiting:
-        found["waiting"] = why_waiting(result, of_groups, production, settled=harm_record["settled"])
+        unrest = (
+            ()
+            if harm_record["settled"]
+            else [*why_unsettled(timeline, doings), Reason(RESTLESS, 0.0, event_before(timeline, timeline.end))]
+        )
+        why = why_waiting(result, of_groups, production, unrest=unrest, stalled=stalled)
+        found["waiting"] = (_kept(each, last) for each in why)
     return found
-
-
-def _never(timeline: Timeline, last: After, shared: Sequence[ReadQueue]) -> Reason:
-    """Why queues never had an owner, or ownership has changed too lately to have come to rest."""
-    event = event_before(timeline, timeline.end)
-    if last["fairness"]["unowned_queues"]:
-        reasons = [why_open(timeline, gap) for gap in timeline.gaps if gap.until is None]
-        if reasons and not last["why_unowned"] and all(reason.kind == OPEN for reason in reasons):
-            return max(reasons, key=lambda reason: reason.lasted or 0.0)
-        never = never_owned(timeline, shared)
-        if never and not last["why_unowned"] and all(reason.kind == NEW_QUEUES for reason in never):
-            return never[0]
-        return Reason(UNOWNED, 1.0, event, "; and ".join(last["why_unowned"]) or None)
-    return Reason(RESTLESS, 1.0, event)
 
 
 EXPECTATIONS: Mapping[str, str] = {

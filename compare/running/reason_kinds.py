@@ -105,7 +105,7 @@ _OF_FAMILIES: Mapping[str, Mapping[str, tuple[str, ...]]] = {
     UNNOTICED: _SESSION,
     LOCKED: _all("rocketmq.broker.rebalance.lockMaxLiveTime"),
     REBALANCING: _SHARING,
-    UNOWNED: _all("subscriptions of the members"),
+    UNOWNED: _all("subscriptions of the members", rocketmq=("client id, subscription and strategy of the members",)),
     OPEN: _all("length of the run"),
     NEVER_OWNED: _all("subscriptions of the members"),
     NEW_QUEUES: _all(

@@ -264,7 +264,7 @@ def _locked(reason: Reason, unit: str) -> str:
 def _rebalancing(reason: Reason, unit: str) -> str:
     which = "first rebalance" if reason.event == BEGINNING else f"rebalance{_after(reason)}"
     last = "the last member" if len(reason.members) > 1 else _members(reason)
-    waiting = f", most of it until {last} joins" if reason.members else ""
+    waiting = f", most of it until {last} joins" if reason.members else f", until {reason.text}" if reason.text else ""
     busy = f", which {reason.text}" if reason.members and reason.text else ""
     up_to = "up to " if reason.times > 1 else ""
     return f"the {which} takes {up_to}{_lasted(reason)}{waiting}{busy}"
@@ -358,7 +358,7 @@ _WORDS: Mapping[str, Callable[[Reason, str], str]] = {
     **dict.fromkeys((OVERLOAD, HOT_QUEUE, EXPECTED, GIVEN_UP, HELD), lambda reason, unit: reason.text or ""),
     GIVEN_AGAIN: lambda reason, unit: f"{reason.text}{_after(reason)}",
     RESTLESS: lambda reason, unit: "the group does not settle",
-    STALLED: lambda reason, unit: "the group has not caught up yet after the time without progress",
+    STALLED: lambda reason, unit: f"the group has not caught up yet after {reason.text}",
     TIME_LIMIT: lambda reason, unit: (
         f"a member {reason.alike} {often(reason.times)}: {reason.text} ({_lasted(reason)})"
     ),

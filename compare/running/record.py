@@ -15,15 +15,12 @@ from math import ceil
 from typing import Final, cast
 
 from compare.documents.comparison import (
-    After,
     CausedRecord,
     CauseRecord,
     IntervalRecord,
     LagRecord,
     Record,
     ScaleRecord,
-    ServerTrafficRecord,
-    TrafficRecord,
     TwoOwnersRecord,
 )
 from compare.documents.shared_delivery import SharedDeliveryRecord
@@ -39,11 +36,11 @@ from compare.running.phases import Phase, phases_of
 from compare.running.production import ProductionHistory, keys_of, productions
 from compare.running.run_variant import RunResult, capacity_at_start
 from compare.running.systems import system_of
+from compare.running.traffic import traffic_of
 from compare.running.work import shared_work
 from protocols import Queue, queue_key
 from protocols.engine.nodes import Time
 from protocols.engine.simulation import no_cycle_search
-from protocols.engine.traffic import Load
 from protocols.scenario.events import BrokerEvent
 from protocols.scenario.topology import MemberKey, ProcessPeers, Topology
 from protocols.timeline.lifetimes import time_existing
@@ -103,48 +100,6 @@ def _over_time(timeline: Timeline) -> list[tuple[float, int]]:
     return [(ceil(timeline.end * (at + 1) / MOST_STEPS) / 1000, records) for at, records in enumerate(most)]
 
 
-LEAST_REST_S = 30
-"""A shorter rest is none: RocketMQ's clients send heartbeats and ask for routes every 30 s."""
-
-
-def traffic_of(by_second: Mapping[str, Sequence[Load]] | None, after: Sequence[After]) -> TrafficRecord | None:
-    """Requests and bytes at rest and in the worst second, of all servers together and of each. ``by_second``: server to
-    its load in every second; ``after``: what came of each event, which says when nothing happened."""
-    if by_second is None:
-        return None
-    rest = _rest(after)
-    servers = {
-        name: _at_rest(seconds, rest) for name, seconds in by_second.items() if any(each.bytes for each in seconds)
-    }
-    totals = [
-        Load(sum(each.requests for each in second), sum(each.bytes for each in second))
-        for second in zip(*by_second.values(), strict=True)
-    ]
-    worst = max(totals, key=lambda each: (each.requests, each.bytes), default=Load())
-    return {
-        **_at_rest(totals, rest),
-        "worst_second": {"requests": round(worst.requests), "bytes": round(worst.bytes)},
-        "servers": servers,
-    }
-
-
-def _rest(after: Sequence[After]) -> tuple[int, int] | None:
-    """The longest time, in whole seconds, in which nothing happens and ownership does not change."""
-    quiet = [(int(each["at_s"] + (each["settle_s"] or 0.0)) + 1, int(each["until_s"])) for each in after]
-    since, until = max(quiet, key=lambda each: each[1] - each[0])
-    return (since, until) if until - since >= LEAST_REST_S else None
-
-
-def _at_rest(seconds: Sequence[Load], rest: tuple[int, int] | None) -> ServerTrafficRecord:
-    if rest is None:
-        return {"requests_per_s": None, "bytes_per_s": None}
-    during = seconds[rest[0] : rest[1]]
-    return {
-        "requests_per_s": sum(each.requests for each in during) / len(during),
-        "bytes_per_s": sum(each.bytes for each in during) / len(during),
-    }
-
-
 @no_cycle_search()
 def run_record(result: RunResult, phases: Sequence[Phase] = ()) -> Record:
     """The variant as in the document of `equipoise compare`; times in seconds, nothing rounded.
@@ -188,7 +143,7 @@ def run_record(result: RunResult, phases: Sequence[Phase] = ()) -> Record:
         "burst": timeline.burst,
         "messages": dict(timeline.messages),
         "lost_messages": dict(timeline.lost),
-        "traffic": traffic_of(result.traffic, after),
+        "traffic": traffic_of(result.traffic, after, result.variant.scenario.events),
         "shared_delivery": shared_delivery_of(timeline),
         "settle_s": _s(timeline.settle),
         "lag": _lag(result, production),

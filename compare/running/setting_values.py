@@ -35,6 +35,9 @@ def value_of(variant: Variant, name: str) -> str:
     if name == "partition.assignment.strategy":
         return strategy.removesuffix(STATIC)
     field, default = _default(system, name)
+    own = name.removeprefix("group.")
+    if own != name and any(own in group.settings for group in variant.scenario.groups.values()):
+        return ""  # a group's own setting takes its place
     parts = [part for group in variant.scenario.groups.values() for part in group.members.values()]
     if name and all(name == pool_of(variant.part, part.settings) for part in parts):
         values = {str(threads_of(variant, part)) for part in parts}
@@ -71,5 +74,8 @@ def _default(system: str, name: str) -> tuple[str, object]:
         return field, getattr(
             kafka.ZooKeeperSettings() if system == "kafka-zookeeper" else kafka.ConsumerSettings(), field
         )
+    if name in kafka.SHARE_NAMES:
+        field = kafka.SHARE_NAMES[name]
+        return field, getattr(kafka.ShareSettings(), field)
     field = kafka.BROKER_NAMES.get(name, "")
     return field, getattr(kafka.BrokerSettings(), field, None)

@@ -41,7 +41,8 @@ _OF_EVENTS = ("fairness.jain", "record_age_ms.p50", "record_age_ms.p99", "record
 
 
 def spread_figures(record: Record) -> dict[str, Figure]:
-    """The metrics of one run; per event how even it left the group, and how old records were; per server its load."""
+    """The metrics of one run; per event how even it left the group, and how old records were; per server its load;
+    ``record_age_ms.bounded``: 1 for an age that is a lower bound, else 0."""
     of_events = (f"after.{at}.{name}" for at in range(len(record["after"])) for name in _OF_EVENTS)
     named = (*paths("spread"), "two_owners.believed_queue_s", *of_events)
     servers = {} if record["traffic"] is None else record["traffic"]["servers"]
@@ -49,7 +50,9 @@ def spread_figures(record: Record) -> dict[str, Figure]:
     for name, each in servers.items():
         of_servers[f"traffic.servers.{name}.requests_per_s"] = each["requests_per_s"]
         of_servers[f"traffic.servers.{name}.bytes_per_s"] = each["bytes_per_s"]
-    return {path: figure(record, path) for path in named} | of_servers
+    bounds = record["record_age_ms"]["at_least"]
+    bounded = {f"record_age_ms.bounded.{name}": int(name in bounds) for name in ("p50", "settled_p99", "p99", "max")}
+    return {path: figure(record, path) for path in named} | of_servers | bounded
 
 
 def spread(runs: Sequence[Mapping[str, Figure]]) -> dict[str, Spread]:

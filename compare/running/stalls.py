@@ -53,6 +53,9 @@ SLOW_START = "fetches under way, records before these, a member that had just be
 """What may keep an owner that runs from handling anything for a while, where no fact says what did."""
 WAITS_ELSEWHERE = f"a receive that waits at another topic or broker (awaitDuration), {SLOW_START}"
 """The same of RocketMQ's simple consumers, whose loop asks one topic and one broker at a time."""
+FULL_CACHE = "requests for records that bring less than members handle, as those of a client whose cache is full"
+"""What may keep members that are given records from handling all that comes: RocketMQ's push consumer asks again a
+second after its cache was full (spec grpc)."""
 
 LEAST_PART = 0.2
 """What explains less of a stall than this part does not explain it."""
@@ -286,15 +289,19 @@ class WhyStalled:
         waited = latest.began - gap.since
         if waited >= lasted / 2:
             return Reason(UNNOTICED, 0.0, event, latest.trigger, lasted=waited, settings=_of_trigger(latest, waited))
+        since = max(latest.began, gap.since)
+        if self._doings.waits_for_session(latest.group, since, until):
+            text, settings = "the session of a process that is gone runs out", ("session.timeout.ms",)
+            return Reason(REBALANCING, 0.0, event, text, lasted=until - since, settings=settings)
         slow = self._last_to_join(latest, until)
-        busy = self._doings.busy(latest.group, slow[0], max(latest.began, gap.since), until) if slow else ""
+        busy = self._doings.busy(latest.group, slow[0], since, until) if slow else ""
         return Reason(
             REBALANCING,
             0.0,
             event,
             busy or None,
             slow,
-            lasted,
+            until - since,
             settings=("max.poll.records", "max.poll.interval.ms") if busy else (),
         )
 
@@ -322,7 +329,10 @@ class WhyStalled:
             count = sum(each.end - each.first for each in during)
             members = tuple(sorted({each.member for each in during}))
             event = event_before(self._timeline, stall.since)
-            yield Explained(min(covers, stall.lasted), Reason(AGAIN, 0.0, event, members=members, records=count))
+            limit = self._doings.exceeded(members, 0.0, until)
+            settings = () if limit is None else self._doings.of_limit(limit)
+            reason = Reason(AGAIN, 0.0, event, members=members, records=count, settings=settings)
+            yield Explained(min(covers, stall.lasted), reason)
 
     def _refused(self, stall: Stall) -> Iterator[Explained]:
         """Pulls of the queue fail: where no link and no broker does, because the broker does not know the member's

@@ -131,7 +131,8 @@ if TYPE_CHECKING:
     from kafka_coordinator.share.leader import ShareLeader
     from kafka_coordinator.share.messages import FIRST_EPOCH, ShareAcknowledge, ShareFetch
     from kafka_coordinator.share.persister import ShareStates
-    from kafka_coordinator.share.settings import share_settings
+    from kafka_coordinator.share.settings import NAMES as SHARE_NAMES
+    from kafka_coordinator.share.settings import ShareSettings, share_settings
     from kafka_coordinator.versions import VERSIONS, Version
     from kafka_coordinator.zookeeper.cluster import ZooKeeperCluster
     from kafka_coordinator.zookeeper.exploration import rules as zookeeper_exploration_rules

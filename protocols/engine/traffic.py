@@ -74,8 +74,8 @@ class Traffic:
         period: Time,
         alike: int,
     ) -> None:
-        """So many more of a message's kind, between a client and any of these servers, each a period after the
-        other: a round has ``alike`` of the kind, and they are like the latest ones."""
+        """So many more of a message's kind, between a client and any of these servers, the first at ``since``, each a
+        period after the other: a round has ``alike`` of the kind, and they are like the latest ones."""
         sizes = self._latest.get((kind, client))
         if sizes is None:
             return

@@ -172,8 +172,8 @@ def _count(simulation: Simulation, process: Process, schedule: list[ScheduledExc
                 if kind is not None:
                     messages[kind] = messages.get(kind, 0) + rounds
                     if simulation.traffic is not None:
-                        now = simulation.now
-                        simulation.traffic.repeated(kind, process.name, call.peers, rounds, now, period, alike)
+                        first = scheduled.timer[0]
+                        simulation.traffic.repeated(kind, process.name, call.peers, rounds, first, period, alike)
     for link, number, arrival in passed.cursors:
         link.sent = number
         link.last_arrival = arrival

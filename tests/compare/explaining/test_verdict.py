@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from compare.explaining.side_by_side import side_by_side
 from compare.explaining.verdict import verdict
 from compare.running.baseline import changes, documents_of, sentence
 from compare.running.spread import figure
@@ -74,6 +75,28 @@ def test_a_wait_for_a_session_is_told_of() -> None:
     (gap,) = [each for each in sentences if "without an owner" in each]
     assert "after c2 crashes, because the next rebalance begins only 4" in gap
     assert any("and drains it in" in each for each in sentences)
+
+
+def test_an_autoscaler_that_goes_up_and_down_is_not_told_as_if_it_went_once() -> None:
+    record = copy.deepcopy(document()["variants"][0])
+    steps = [(2, 6), (6, 12), (12, 2), (2, 8), (8, 3)]
+    record["scale"] = [
+        {"at_s": 60.0 * at, "group": "g", "lag": 100, "from": before, "to": after}
+        for at, (before, after) in enumerate(steps, 1)
+    ]
+    (told,) = [each.text for each in verdict(record) if "scaled" in each.text]
+    assert "is scaled up twice and down twice by 5 min, between 2 and 12 members: the autoscaler of g sees" in told
+
+
+def test_who_does_not_settle_is_not_called_uneven_where_nobody_could_be_more_even() -> None:
+    records = copy.deepcopy(document()["variants"])
+    for each in records:
+        each["fairness"]["jain"] = each["optimum"]["jain"] = 0.89
+    for each in records[1:]:
+        each["harm"]["settled"] = False
+    (told,) = [each.text for each, _ in side_by_side(records, {}) if "as fair as" in each.text]
+    assert "least even" not in told
+    assert "not settle" in told
 
 
 def test_a_group_that_owns_nothing_is_no_fair_one() -> None:

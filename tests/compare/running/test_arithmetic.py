@@ -224,31 +224,6 @@ CASES: Final[Mapping[str, tuple[Any, Mapping[str, Ranges]]]] = {
             AVG: {"two_owners.believed_queue_s": (2 * 18, 2 * 62), "two_owners.reading_queue_s": (0, 3)},
         },
     ),
-    # Heartbeats each 3 s or 5 s and commits each 5 s of three members. RocketMQ: each 30 s a heartbeat and the routes
-    # of two topics, each 20 s their member lists, each 5 s an offset of 7 queues (one for what comes again).
-    "cost at rest": (
-        day(6, members(3, "1ms"), {"produce": "10/s"}, "5min"),
-        {
-            **each_of((EAGER, COOPERATIVE), {"traffic.requests_per_s": (1.55, 1.7)}),
-            UNIFORM: {"traffic.requests_per_s": (1.15, 1.3)},
-            AVG: {"traffic.requests_per_s": (1.9, 2.2)},
-        },
-    ),
-    # 9,500 / 1,000 members are wanted; four more at the first look, as many more as there are, 15 s later.
-    "an autoscaler": (
-        day(
-            10,
-            members(1, "100ms"),
-            {"produce": 0},
-            "4min",
-            {"at": "61s", "produce": {"t": 9500}},
-            scale={"group": "g", "lag": 1000, "between": "1..10"},
-        ),
-        each_of(
-            OWNERS,
-            {"scale.0.to": (5, 5), "scale.1.to": (10, 10), "scale.0.at_s": (61, 76.1), "scale.0.lag": (9_300, 9_510)},
-        ),
-    ),
     # Four members say good-bye and are back 5 s later, one after the other: two rebalances each.
     "a rolling deploy": (
         day(

@@ -21,11 +21,6 @@ def test_a_killed_broker_is_told_with_event_mechanism_and_setting() -> None:
     assert fenced["until"] == "no partition is acknowledged"
     assert fenced["setting"] == "broker.session.timeout.ms 9000"
     assert 7 <= fenced["after_s"] <= 10.2
-    for waited in (outage["without_send_s"], outage["without_read_s"]):
-        assert fenced["after_s"] < waited["others"] < waited["its"] < fenced["after_s"] + 1
-    (of_leader,) = variants["acks=1"]["outages"]
-    assert of_leader["without_send_s"]["others"] < 0.1 < 7 < of_leader["without_send_s"]["its"]
-    assert of_leader["without_read_s"]["others"] > 7
     (short,) = variants["session of 3 s"]["outages"]
     assert short["without_read_s"]["its"] < 5
     assert because(told("broker-dies", USUAL), "no_progress") == (  # type: ignore[arg-type]

@@ -150,6 +150,8 @@ def test_polls_longer_than_their_limit_never_let_a_group_settle() -> None:
     assert why["times"] >= 5
     assert "handling the records of one poll takes" in why["text"]
     assert harm["work"]["waiting"] > harm["work"]["written"] / 2
+    for what in ("no_progress", "redelivered"):
+        assert harm["because"][what][0]["setting"].startswith("max.poll.interval.ms: 20s"), what
     assert left_undone(found)  # type: ignore[arg-type]
 
 
@@ -173,8 +175,15 @@ def test_what_an_owner_had_not_committed_before_it_stood_still_is_no_fault_of_tw
 def test_queues_that_nobody_ever_owns_make_no_progress() -> None:
     members = {"c1": {"subscribe": ["X"]}, "c2": {"subscribe": ["Y"]}}
     found = record("rocketmq:AVG", topics={"X": 4, "Y": 4}, group={"name": "g", "members": members})
-    assert kinds(found, "no_progress")[0] == "never owned"
     assert not found["harm"]["settled"]
+    (why, *_) = found["harm"]["because"]["no_progress"]
+    assert "c1 is a member and does not read Y, so the share of this member has no owner" in why["mechanism"]
+    same = {name: {"subscribe": ["X"], "client_id": "pod"} for name in ("c1", "c2")}
+    found = record("rocketmq:AVG", topics={"X": 4}, group={"name": "g", "members": same})
+    for harm in ("no_progress", "waiting"):
+        (why, *_) = found["harm"]["because"][harm]
+        assert "c1 and c2 do not have unique client ids" in why["mechanism"], harm
+        assert why["setting"].startswith("client id"), harm
 
 
 @pytest.mark.parametrize(
@@ -221,14 +230,6 @@ def test_new_partitions_have_no_owner_until_the_leader_asks_for_metadata_again()
 def test_a_deleted_topic_sets_no_offset_back() -> None:
     found = record("kafka:range", topics={"X": 4, "Y": 2}, events=[{"at": "60s", "delete_topic": "X"}])
     assert [check for check in found["checks"] if not check["held"]] == []
-
-
-def test_more_records_than_members_can_handle_are_the_reason_of_what_waits() -> None:
-    slow = {"name": "g", "members": {f"c{n}": {"subscribe": ["X"], "handle": "100ms"} for n in (1, 2)}}
-    found = record("kafka:range", group=slow)
-    (why,) = found["harm"]["because"]["waiting"]
-    assert why["kind"] == "overload"
-    assert why["text"] == "40 records per second come and the members of g can handle 20: they never catch up"
 
 
 def test_what_comes_is_told_as_it_is_at_the_end_not_as_brokers_had_it_at_different_times() -> None:

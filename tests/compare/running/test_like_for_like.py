@@ -1,23 +1,11 @@
 """What is equal in all variants of a comparison, and what is said where it is not."""
 
-import pytest
-
 from compare.explaining.standing import rows
 from tests.compare.compared import made, ran
 
 SYSTEMS = ["kafka:range", "kafka-zookeeper:range", "rocketmq:AVG"]
 GROUP = {"name": "g", "members": {f"c{number}": {"subscribe": ["X"], "handle": "10ms"} for number in (1, 2)}}
 BURST = [{"at": "20s", "produce": {"X": 4000}}]
-
-
-def test_members_can_handle_as_many_records_in_every_variant() -> None:
-    for threads, each in ((None, 200.0), (4, 800.0)):
-        more = {} if threads is None else {"threads": threads}
-        document = ran(made(systems=SYSTEMS, group=GROUP, events=BURST, load={}, **more))[1]
-        assert document["capacities_equal"]
-        assert [variant["capacity_per_s"] for variant in document["variants"]] == [each, each, each]
-        drained = [variant["lag"]["drain_s"] for variant in document["variants"]]
-        assert drained == [pytest.approx(4000 / each, rel=0.1)] * 3
 
 
 def test_a_member_keeps_its_own_threads_and_a_variant_its_own_pool() -> None:
@@ -58,7 +46,7 @@ def test_where_capacities_differ_it_is_said_first_and_nothing_that_depends_on_th
     ]
     assert "drained, s" in best[0]
     assert "drained, s" not in best[1]
-    assert "requests/s" in best[1]
+    assert "messages" in best[1]
     assert "like for like" not in alike[1]["verdict"][0]["sentence"]
 
 
@@ -74,20 +62,6 @@ def test_two_that_read_are_counted() -> None:
     group = {"name": "g", "members": {name: {"subscribe": ["X"], "client_id": "same"} for name in ("c1", "c2")}}
     (variant,) = ran(made(systems=["rocketmq:AVG"], group=group, events=[]))[1]["variants"]
     assert variant["two_owners"]["reading_queue_s"] == variant["double_owned_queue_s"] > 10
-
-
-def test_a_lost_machine_is_noticed_by_timeouts_alone(subtests: pytest.Subtests) -> None:
-    for system, lost, crashed in (
-        ("kafka:range", 45.0, 45.0),
-        ("kafka:uniform", 45.0, 45.0),
-        ("rocketmq:AVG", 110.0, 0.5),
-        ("rocketmq:AVG_BY_CIRCLE", 110.0, 0.5),
-    ):
-        for event, least in (("lose", lost), ("crash", crashed)):
-            with subtests.test(system=system, event=event):
-                events = [{"at": "60s", event: "c2"}]
-                (variant,) = ran(made(systems=[system], events=events, run={"for": "5min"}))[1]["variants"]
-                assert variant["longest_gap_s"] == pytest.approx(least, abs=10 if least > 1 else least)
 
 
 def test_a_lost_member_comes_back_as_a_new_process() -> None:

@@ -151,7 +151,7 @@ def test_a_variant_without_owners_stands_beside_others_at_what_hurts() -> None:
     cells = {cell.metric.path: cell.text for cell in rows([*owned, found], {})[1]}
     assert cells["shared_delivery.redeliveries"] == "1"
     assert cells["fairness.jain"] == cells["unowned_queue_s"] == cells["settle_s"] == "-"
-    best = "duplicates (handled twice: 0) and order and age (age p99: 3 ms)"
+    best = "duplicates (handled twice: 0), age (age p99: 3 ms) and order (out of order: 0)"
     assert headline([*owned, found], {}) == f"Kafka range is best at all that differs: {best}."
     told = side_by_side([*owned, found], {})
     twice = (
@@ -166,7 +166,7 @@ def test_who_leaves_records_is_not_accused_of_ownership() -> None:
     owned = ran(made(systems=["kafka:range"], events=[]))[1]["variants"]
     _, behind = record(everything([(X0, offset) for offset in range(7, 57)]))
     told = headline([*owned, behind], {})
-    assert told.startswith("Kafka range is best at all that differs: pauses (no progress: 0 queue-s) and order and age")
+    assert told.startswith("Kafka range is best at all that differs: pauses (no progress: 0 queue-s), age (age p99")
     assert "ownership" not in told
     best = {cell.metric.path: cell.best for cell in rows([*owned, behind], {})[0]}
     assert best["harm.work.waiting"]

@@ -10,22 +10,7 @@ from protocols.scenario.events import Join
 from protocols.scenario.writing import as_yaml
 from tests.compare.compared import made, ran
 
-SYSTEMS = ["kafka:range", "kafka:uniform", "kafka-zookeeper:range", "rocketmq:AVG"]
 GROUP = {"name": "g", "members": {"p1..p4": {"subscribe": ["X"], "handle": "20ms"}}}
-
-
-def test_a_slow_member_falls_behind_by_what_it_cannot_handle_and_catches_up() -> None:
-    """p4 gets 25/s for two queues and handles 5/s for 60 s: 1,200 records wait; then it handles 50/s."""
-    slow = [{"at": "60s", "slow": {"p4": "200ms"}, "for": "60s"}]
-    given = made(
-        systems=SYSTEMS, group=GROUP, topics={"X": 8}, load={"produce": "50%"}, events=slow, run={"for": "4min"}
-    )
-    for variant in ran(given)[1]["variants"]:
-        lag = variant["lag"]
-        assert lag["peak"] == pytest.approx(1200, rel=0.03), variant["label"]
-        assert lag["peak_s"] == pytest.approx(120, abs=1)
-        assert lag["drain_s"] == pytest.approx(1200 / 50, rel=0.1)
-        assert variant["harm"]["work"]["waiting"] == 0
 
 
 def test_the_loop_of_a_slow_member_polls_too_late_and_a_new_process_is_not_slow() -> None:

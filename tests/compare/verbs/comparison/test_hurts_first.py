@@ -5,8 +5,9 @@ from typing import Any
 
 import pytest
 
-from compare.explaining.standing import rows
+from compare.explaining.standing import headline, rows
 from compare.figures.metrics import GROUPS
+from compare.running.spread import spread, spread_figures
 from compare.showing.comparison.page import write_comparison
 from tests.compare.compared import made, ran
 
@@ -67,6 +68,24 @@ def test_ages_that_differ_by_ten_milliseconds_have_stars_alike(ages: tuple[int, 
     assert [age for age, cell in zip(ages, cells, strict=True) if cell.best] == starred
 
 
+def test_a_star_is_not_for_what_chance_decides_and_the_headline_gives_the_figures_of_all_it_names() -> None:
+    (record,) = ran(made(systems=["kafka:range"]))[1]["variants"]
+    ranges = {"a": (212, 110, 313), "b": (375, 216, 540), "c": (900, 800, 990)}
+    records: list[Any] = [deepcopy({**record, "label": label}) for label in ranges]
+    seeds: dict[str, Any] = {label: {"figures": spread([spread_figures(record)] * 5)} for label in ranges}
+    for label, (median, p5, p95) in ranges.items():
+        seeds[label]["figures"]["harm.no_progress_queue_s"] = {"median": median, "p5": p5, "p95": p95, "known": 5}
+    cells = [
+        next(cell for cell in row if cell.metric.path == "harm.no_progress_queue_s") for row in rows(records, seeds)
+    ]
+    assert [cell.best for cell in cells] == [True, True, False]
+    assert headline(records, seeds) == "A and b are best at all that differs: pauses (no progress: 212 to 375 queue-s)."
+    alike = {"median": 500, "p5": 300, "p95": 850, "known": 5}
+    for each in seeds.values():
+        each["figures"]["harm.no_progress_queue_s"] = alike
+    assert not any(cell.best for row in rows(records, seeds) for cell in row)
+
+
 def test_the_report_begins_with_who_is_best_the_ownership_and_three_figures_and_tables_with_what_hurts() -> None:
     scenario, runs, found = document()
     page = write_comparison([(scenario, runs, found)])  # type: ignore[list-item]
@@ -74,7 +93,7 @@ def test_the_report_begins_with_who_is_best_the_ownership_and_three_figures_and_
     assert first.index(f'<p class="headline">{found["headline"]}') < first.index('class="nobody" d="M')
     assert first.count("<li title") == 3
     captions = ["In short", "What this rests on", *(f"<caption>{group.capitalize()}" for group in GROUPS)]
-    places = [below.index(caption) for caption in captions if caption != "<caption>Order and age"]
+    places = [below.index(caption) for caption in captions if caption != "<caption>Order"]
     assert places == sorted(places)
 
 
