@@ -79,7 +79,7 @@ def _kafka(
         kind,
         ordered.events,
         rebalances,
-        happenings(valid, loads, rebalances),
+        happenings(valid, loads, rebalances, processes),
         deploys,
         measured(rebalances, valid, [event for event in events if isinstance(event, Setting)], processes),
     )

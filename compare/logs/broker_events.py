@@ -132,7 +132,9 @@ class EpochJoined(OfMember):
 
 @record
 class SubscriptionUpdated(OfMember):
-    """A member of the consumer protocol has another subscription."""
+    """A member of the consumer protocol has another subscription, or its first one; ``topics``: as printed."""
+
+    topics: str
 
 
 @record

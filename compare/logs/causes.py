@@ -12,7 +12,7 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
-from compare.logs.broker_events import EpochJoined, PartitionCreated, Preparing, Replaced, SubscriptionUpdated
+from compare.logs.broker_events import PartitionCreated, Preparing
 from compare.logs.client_events import (
     ClientStarted,
     CoordinatorGone,
@@ -29,6 +29,7 @@ from compare.logs.client_events import (
     UnknownMember,
 )
 from compare.logs.coordinators import Load
+from compare.logs.epoch_changes import Changes, of_one
 from compare.logs.epochs import Epochs, Join
 from compare.logs.events import Event
 from compare.logs.identity import Process, Processes, client_of
@@ -36,10 +37,12 @@ from compare.logs.lines import joined
 from compare.logs.model import Cause, Departure, Doubt, Ordered, Rebalance
 from compare.logs.returns import AFTER_FENCING, AFTER_POLL, JOINED, LOST, NEW_ID, STATES, Returns
 from compare.logs.topics import DELETED, Topics
-from compare.logs.vanished import AFTER_LOAD_S, NOTICED_S, Found, Missing
+from compare.logs.vanished import AFTER_LOAD_S, NOTICED_S, Missing
 
 _ONE_JOIN_S = 3.0
 _AT_ONCE_S = 1.0
+_SAME_S = 0.01
+"""Lines that show the same time are told apart by less."""
 
 _CLIENT_REASON = re.compile(r"; client reason: (.*)$")
 _GAVE_UP = ("need to revoke", "after revoking what we lost")
@@ -73,7 +76,11 @@ def with_causes(rebalances: Sequence[Rebalance], events: Sequence[Event], settin
     for place, each in enumerate(rebalances):
         around = rebalances[max(0, place - 1) : place + 2]
         dense = sum(abs(other.at - each.at) < _ONE_JOIN_S for other in around) > 1
-        found.append(court.judged(each, found[-1] if found else None, place, dense))
+        judged = court.judged(each, found[-1] if found else None, place, dense)
+        if each.is_one_of_several:
+            same = found[-1] if found and found[-1].is_one_of_several and each.at - found[-1].at < _SAME_S else None
+            judged = replace(each, causes=same.causes, doubts=same.doubts) if same else of_one(judged)
+        found.append(judged)
     return found
 
 
@@ -109,19 +116,19 @@ class _Court:
         self._topics = Topics(events, setting.created)
         self._stale = Ordered(event for event in events if isinstance(event, Moved) and event.before == "STALE")
         self._epochs = Epochs(events, setting.processes)
-        self._hash = ""
+        self._changes = Changes(self._topics)
 
     def _telling(self, events: Sequence[Event]) -> Iterator[Event]:
-        """Lines that say why a client joins again; the first subscription of a process says nothing."""
-        subscribed: set[Process] = set()
+        """Lines that say why a client joins again; a process that subscribes to the same says nothing."""
+        subscribed: dict[Process, tuple[frozenset[str], str]] = {}
         for event in events:
             if isinstance(event, Subscribed):
-                process = self._processes.of(event)
-                if process in subscribed and not self._processes.is_first(event):
+                process, now = self._processes.of(event), (frozenset(event.topics), event.pattern)
+                if subscribed.get(process, now) != now and not self._processes.is_first(event):
                     yield event
-                subscribed.add(process)
-            elif isinstance(event, ClientStarted) and event.stream.library == "aiokafka":
-                subscribed.add(self._processes.of(event))  # its first subscription stands for its start
+                subscribed[process] = now
+            elif isinstance(event, ClientStarted) and event.topics:
+                subscribed[self._processes.of(event)] = frozenset(event.topics), ""
             elif isinstance(event, Resubscribed | MetadataChanged | SecondRound | UnknownMember | SessionOver):
                 yield event
 
@@ -152,7 +159,7 @@ class _Court:
         if each.trigger == "rejoin":
             found.append((each.at, self._rejoined(each, before)))
         elif each.consumer_protocol and each.at_broker:
-            found += self._epoch(each, before)
+            found += self._changes.of(each, before, self._returns.follows)
         if not found:
             found += [(each.at, cause) for cause in self._from_clients(each, before)]
         if not found:
@@ -280,28 +287,6 @@ class _Court:
         known = before.members if before is not None and is_known else ()
         return Cause(SECOND, known, each.events[:2])
 
-    def _epoch(self, each: Rebalance, before: Rebalance | None) -> Found:
-        """What else raised an epoch: a subscription, or topics, of which the epoch holds a hash."""
-        changed, self._hash = self._hash != "" and each.reason != self._hash, each.reason or self._hash
-        new = {note.member for note in each.notes if isinstance(note, EpochJoined | Replaced)}
-        found: Found = [
-            (note.at, Cause("subscription_changed", (note.member,), (note,)))
-            for note in each.notes
-            if isinstance(note, SubscriptionUpdated) and note.member not in new
-        ]
-        moved = [note for note in each.notes if note.stream.role == "broker"]
-        if changed and not moved and not each.departures:
-            no_topics = each.reason == "0"  # a hash of none of those that they subscribe to
-            found.append((each.at, self._none(each, before) if no_topics else self._topics.changed(each, before, None)))
-        return found
-
-    def _none(self, each: Rebalance, before: Rebalance | None) -> Cause | Doubt:
-        """No topics are left: they were deleted, or the last member is gone, whose line is missing."""
-        if self._returns.follows and before is not None and len(before.after or ()) > 1:
-            return Cause(DELETED, (), each.events[:2])
-        may = (DELETED, "member_left", _HOW["poll"], "session_timeout")
-        return Doubt(may, (), each.events[:2], "all parts of the broker's log")
-
     def _from_clients(self, each: Rebalance, before: Rebalance | None) -> list[Cause | Doubt]:
         """No line of the coordinator says what began it: what the clients said and did before."""
         if each.at_broker:
@@ -333,6 +318,8 @@ class _Court:
         )
         if resubscribed and before is not None:
             members = tuple(name for name in each.seen if any(self._is_of(event, name) for event in resubscribed))[:1]
+            if not self._returns.present.keys() >= set(members):
+                return []  # perhaps another process, the lines of whose start are missing
             return [self._topics.resubscribed(each, before, members, resubscribed)]
         return []
 

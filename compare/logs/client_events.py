@@ -21,7 +21,9 @@ class ClientBooted(OfClient):
 
 @record
 class ClientStarted(OfClient):
-    """A line that a client prints once."""
+    """A line that a client prints once; ``topics``: of the first subscription, which stands for aiokafka's start."""
+
+    topics: tuple[str, ...] = ()
 
 
 @record
@@ -208,9 +210,10 @@ class Unreleased(OfClient):
 
 @record
 class Subscribed(OfClient):
-    """The application subscribed; ``topics``: where they are printed."""
+    """The application subscribed; ``topics`` or ``pattern``: as printed."""
 
     topics: tuple[str, ...] = ()
+    pattern: str = ""
 
 
 @record

@@ -8,9 +8,20 @@ the times are taken as UTC, for the larger part of the files that belong togethe
 from collections import Counter, defaultdict
 from collections.abc import Sequence
 from datetime import UTC, datetime
+from itertools import groupby
 from statistics import median
 
-from compare.logs.broker_events import Added, Announced, AssignmentReceived, EpochJoined, Left, Preparing, Stabilized
+from compare.logs.broker_events import (
+    Added,
+    Announced,
+    AssignmentReceived,
+    EpochBumped,
+    EpochJoined,
+    Left,
+    Preparing,
+    Stabilized,
+    TargetComputed,
+)
 from compare.logs.client_events import (
     Asked,
     ClientBooted,
@@ -48,15 +59,7 @@ _OLDER = (ChannelClosed, Unregistered)
 """Their moments since 1970 are those of an earlier heartbeat."""
 
 _BEFORE_JOIN = (
-    Asked,
-    GivenId,
-    MetadataChanged,
-    Joining,
-    Resubscribed,
-    Revoked,
-    SecondRound,
-    Subscribed,
-    ToldToRejoin,
+    Asked | GivenId | MetadataChanged | Joining | Resubscribed | Revoked | SecondRound | Subscribed | ToldToRejoin
 )
 """Lines that belong to the join that comes next."""
 
@@ -90,15 +93,20 @@ def bring_together(streams: Sequence[Stream]) -> None:
 
 
 def _apart(stream: Stream) -> None:
-    """Lines of one file with the same time follow each other as they stand there, however times are rounded."""
+    """Lines of one file with the same time follow each other as they stand there, but an epoch follows what raised it,
+    and its target the epoch, where a collector of logs has mixed them."""
     last: Place | None = None
-    for event in stream.events:
-        place = event.place
+    runs = (list(run) for _, run in groupby(stream.events, lambda event: (event.place.file, event.place.stamp)))
+    for place in (event.place for run in runs for event in sorted(run, key=_epochs_last)):
         if place.at is None:
             continue
         if last is not None and last.at is not None and last.file == place.file and 0 <= last.at - place.at < _SAME_S:
             place.at = last.at + _NEXT_S
         last = place
+
+
+def _epochs_last(event: Event) -> int:
+    return isinstance(event, EpochBumped) + 2 * isinstance(event, TargetComputed)
 
 
 def _unroll(stream: Stream) -> None:

@@ -1,6 +1,7 @@
 """The result as one JSON document."""
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Any
 
@@ -168,8 +169,11 @@ def _unknown(log: GroupLog, doubts: Sequence[Doubt]) -> Json:
 
 def _happening(log: GroupLog, event: Happening) -> Json:
     """With the fields of a rebalance, of which it has no time to settle, no generation and no pause."""
-    cause = Cause(event.cause, event.members, event.events, event.detail)
-    return _rebalance(log, Rebalance(group=log.group, begun=event.at, causes=(cause,), events=event.events))
+    told = Rebalance(group=log.group, begun=event.at, events=event.events)
+    if event.or_else:
+        doubt = Doubt((event.cause, event.or_else), event.members, event.events, event.would_decide)
+        return _rebalance(log, replace(told, doubts=(doubt,)))
+    return _rebalance(log, replace(told, causes=(Cause(event.cause, event.members, event.events, event.detail),)))
 
 
 def _deploy(deploy: Deploy) -> Json:

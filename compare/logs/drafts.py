@@ -80,6 +80,7 @@ class Draft(Timed):
     before: tuple[str, ...] | None = None
     after: tuple[str, ...] | None = None
     first: float = 0.0
+    is_one_of_several: bool = False
 
     def frozen(self, group: str) -> Rebalance:
         """The record that later stations read."""
@@ -93,7 +94,10 @@ class Collector:
 
     def __init__(self, with_epochs: bool) -> None:
         self.found: list[Draft] = []
-        self._recent: list[Event] = []
+        self._recent: list[OfMember] = []
+        self._bumped: list[Draft] = []
+        self._bumped_at: float | None = None
+        """Epochs that were raised within the time that the lines print: which line is about which, nobody knows."""
         self._with_epochs = with_epochs
         self._latest_of: dict[int, Draft] = {}
 
@@ -141,13 +145,26 @@ class Collector:
     def _(self, event: EpochBumped) -> None:
         each = self._generation(event.epoch, event.at)
         each.begun, each.consumer_protocol, each.reason = event.at, True, event.topics
-        each.notes = [known for known in self._recent if event.at - known.at < 1.0]
-        each.events += [*each.notes, event]
+        follows = event.epoch == 1 or (bool(self._bumped) and self._bumped[-1].generation == event.epoch - 1)
+        notes = [known for known in self._recent if event.at - known.at < 1.0]
+        if not follows:  # who came before the last one may have raised an epoch of which no line is there
+            notes = [known for known in notes if known.member == notes[-1].member]
+        each.notes = [*notes]
+        each.events += [*notes, event]
         self._recent.clear()
+        if not follows or self._bumped_at != event.place.stamp:
+            self._bumped.clear()
+        self._bumped.append(each)
+        self._bumped_at = event.place.stamp
+        if len(self._bumped) > 1:
+            together = dict.fromkeys(note for one in self._bumped for note in one.notes)
+            for one in self._bumped:
+                one.notes, one.is_one_of_several = list(together), True
 
     @take.register
     def _(self, event: TargetComputed) -> None:
         self._generation(event.epoch, event.at).stabilized = event.at
+        self._recent.clear()  # it comes after its epoch, of which no line is there if these are still waiting for one
 
     @take.register
     def _(self, event: Joined) -> None:

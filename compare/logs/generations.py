@@ -15,6 +15,7 @@ from compare.logs.broker_events import (
     EpochJoined,
     Failed,
     Left,
+    OfMember,
     Replaced,
 )
 from compare.logs.client_events import (
@@ -133,25 +134,33 @@ class _Sharing:
             before = self.drafts[place - 1].generation if place else 0
             self.follows = before == (each.generation or 0) - 1 or (not place and each.generation is None)
             if not each.departures:
-                each.departures = [self._placed(gone, each) for gone in left if gone not in waiting]
+                each.departures = [self._placed(gone, each, place) for gone in left if gone not in waiting]
             each.joined = self._new_members(place, each, since, through)
             self.known |= {*each.joined, *each.seen, *(each.listed or ())}
             self.known -= {gone.member for gone in each.departures}
             last, since = each.over, max(since, through)
 
-    def _placed(self, gone: Departure, each: Draft) -> Departure:
+    def _placed(self, gone: Departure, each: Draft, place: int) -> Departure:
         """A member that was gone before the broker began the rebalance led to one before, if any is missing."""
         begun = each.begun if each.trigger else None
-        by_broker = any(event.stream.role == "broker" for event in gone.events)
-        if self.follows or (each.consumer_protocol and (by_broker or not each.at_broker)):
+        if each.consumer_protocol and each.at_broker:
+            return gone if self._raised(gone, each, place) else replace(gone, unplaced=True)
+        if self.follows or each.consumer_protocol:
             return gone
-        if each.consumer_protocol:
-            return replace(gone, unplaced=True)
         if begun is None:
             return replace(gone, unplaced=each.generation is not None)
         if gone.at > (begun if gone.how == "not_rejoined" else begun - _BEFORE_S):  # a removal ends a rebalance
             return gone
         return replace(gone, unplaced=True)
+
+    def _raised(self, gone: Departure, each: Draft, place: int) -> bool:
+        """Whether a member that left raised the broker's epoch, which only one does: the line just before names it, or
+        names nobody, and no other epoch is near."""
+        notes = [note for note in each.notes if isinstance(note, OfMember)]
+        if notes or any(event.stream.role == "broker" for event in gone.events):
+            return any(note.member == gone.member for note in notes)
+        near = (other for other in self.drafts[max(0, place - 1) : place + 2] if other is not each)
+        return self.follows and all(abs(other.at - each.at) > _BEFORE_S for other in near)
 
     def _begin(self, each: Draft, last: float) -> None:
         moves = self.begins.between(last + 0.001, each.over - 0.000_001)

@@ -1,15 +1,17 @@
 """What happened in a Kafka group without a rebalance: static members that came back, twins, refused joins, coordinators
 that were restarted or moved; and what may lead to one: clients that have no right, or wrong credentials."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
 
-from compare.logs.broker_events import InstanceFenced, InstanceHeld, OfMember, Replaced
+from compare.logs.broker_events import InstanceFenced, InstanceHeld, OfMember, Replaced, WentAway
 from compare.logs.client_events import (
     CoordinatorGone,
     DeniedGroup,
     DeniedTopic,
     Fatal,
     Joined,
+    ListsMember,
     OfClient,
     Refused,
     Twin,
@@ -18,6 +20,7 @@ from compare.logs.client_events import (
 )
 from compare.logs.coordinators import Load
 from compare.logs.events import Event
+from compare.logs.identity import Processes, client_of
 from compare.logs.model import Happening, Ordered, Rebalance
 
 _SAME_S = 30.0
@@ -28,18 +31,21 @@ _NOTICED_S = 15.0
 """Clients lose a coordinator so long before or after the next one has read the group."""
 
 
-def happenings(events: Sequence[Event], loads: Sequence[Load], rebalances: Sequence[Rebalance]) -> list[Happening]:
+def happenings(
+    events: Sequence[Event], loads: Sequence[Load], rebalances: Sequence[Rebalance], processes: Processes
+) -> list[Happening]:
     """In order of time; ``events``: of the group, in order of time."""
-    found = [*_static(events), *_refused(events), *_unreleased(events), *_loaded(events, loads, rebalances)]
+    found = [*_static(events, processes), *_refused(events), *_unreleased(events), *_loaded(events, loads, rebalances)]
     found += _denied(events)
     return sorted(found, key=lambda happening: happening.at)
 
 
-def _static(events: Sequence[Event]) -> list[Happening]:
+def _static(events: Sequence[Event], processes: Processes) -> list[Happening]:
     """A static member's place was taken: by its own next process, or by a twin that fences the first one."""
     found = []
     fenced = [event for event in events if isinstance(event, InstanceFenced | Twin)]
     joins = Ordered(event for event in events if isinstance(event, Joined) and event.instance)
+    closed = {event.member for event in events if isinstance(event, WentAway)}
     for event in events:
         if not isinstance(event, Replaced):
             continue
@@ -52,15 +58,29 @@ def _static(events: Sequence[Event]) -> list[Happening]:
             found.append(Happening("fenced_instance", twins[0].at, _named(event.old), (event, *twins[:2])))
         else:
             new = event.member or _new_id(event, joins)
-            found.append(Happening("static_member_restarted", event.at, _named(new or event.old), (event,)))
-    return found or _static_from_clients(events, fenced)
+            restarted = _restarted(event.at, event.old, new, (event,), processes)
+            found.append(replace(restarted, or_else="") if event.old in closed else restarted)
+    return found or _static_from_clients(events, fenced, processes)
 
 
-def _static_from_clients(events: Sequence[Event], fenced: Sequence[Event]) -> list[Happening]:
+def _restarted(at: float, old: str, new: str, lines: tuple[Event, ...], processes: Processes) -> Happening:
+    """A static member's place was taken while nobody says that it was fenced: by its own next process where the one
+    before had ended by its own log; else that line may be missing."""
+    before, after = processes.of_member.get(old), processes.of_member.get(new)
+    ended = before is not None and processes.has_ended(before, at)
+    if ended or (before is not None and after is not None and before[:2] == after[:2]):
+        return Happening("static_member_restarted", at, _named(new or old), lines)
+    who = f"the log of the process that was {client_of(old)} before"
+    return Happening(
+        "static_member_restarted", at, _named(new or old), lines, or_else="fenced_instance", would_decide=who
+    )
+
+
+def _static_from_clients(events: Sequence[Event], fenced: Sequence[Event], processes: Processes) -> list[Happening]:
     latest: dict[tuple[int, str], str] = {}
     found = []
     for event in events:
-        if isinstance(event, OfClient) and event.member:
+        if isinstance(event, OfClient) and event.member and not isinstance(event, ListsMember):
             latest[(id(event.stream), event.client)] = event.member
         if isinstance(event, Twin):
             name = latest.get((id(event.stream), event.client)) or event.client
@@ -72,7 +92,7 @@ def _static_from_clients(events: Sequence[Event], fenced: Sequence[Event]) -> li
         before = held.get((event.instance, event.generation))
         twins = [other for other in fenced if isinstance(other, Twin) and _near(event, other) and _one(event, other)]
         if before is not None and before.member != event.member and not twins:
-            found.append(Happening("static_member_restarted", event.at, _named(event.member), (before, event)))
+            found.append(_restarted(event.at, before.member, event.member, (before, event), processes))
         held[(event.instance, event.generation)] = event
     return found
 
@@ -141,7 +161,7 @@ def _unreleased(events: Sequence[Event]) -> list[Happening]:
 
 def _loaded(events: Sequence[Event], loads: Sequence[Load], rebalances: Sequence[Rebalance]) -> list[Happening]:
     """The coordinator was loaded anew, or by another broker, and the members went on: no rebalance."""
-    caused = [each for each in rebalances if (each.cause or "").startswith("coordinator_")]
+    caused = [each for each in rebalances if _COORDINATORS.intersection(_causes(each))]
     gone = Ordered(event for event in events if isinstance(event, CoordinatorGone))
     found: list[Happening] = []
     for load in loads:
@@ -155,6 +175,15 @@ def _loaded(events: Sequence[Event], loads: Sequence[Load], rebalances: Sequence
         name = "coordinator_moved" if load.moved else "coordinator_restart"
         found.append(Happening(name, at, (), (*before, load.event)))
     return found
+
+
+_COORDINATORS = frozenset({"coordinator_moved", "coordinator_restart"})
+
+
+def _causes(each: Rebalance) -> Iterator[str]:
+    """The certain ones and the candidates."""
+    yield from (cause.name for cause in each.causes)
+    yield from (name for doubt in each.doubts for name in doubt.candidates)
 
 
 def _with(happening: Happening, event: Event) -> Happening:

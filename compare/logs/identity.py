@@ -25,6 +25,7 @@ from compare.logs.client_events import (
     Joining,
     Leaves,
     Loading,
+    Lost,
     MetadataChanged,
     Moved,
     NotCoordinator,
@@ -289,6 +290,12 @@ class Processes:
     def ends(self, process: Process) -> float:
         """When the process printed its last line."""
         return next((event.at for event in reversed(self.events_of[process]) if event.place.at is not None), -1.0)
+
+    def has_ended(self, process: Process, at: float) -> bool:
+        """Whether the process gave up its partitions as one does that closes, and printed nothing later."""
+        own = [event for event in self.events_of[process] if event.place.at is not None]
+        last = next((event for event in reversed(own) if not isinstance(event, GivesUpId)), None)
+        return isinstance(last, Revoked | Leaves) and not isinstance(last, Lost) and last.at < at
 
     def names_members(self, process: Process) -> bool:
         """Whether the process prints its member ids."""

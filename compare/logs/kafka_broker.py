@@ -170,8 +170,8 @@ _COORDINATOR = table(
     (Left, "[GroupId {group}] Member {*member} left the consumer group"),
     (Left, "[GroupId {group}] Static member {*member} with instance id {*instance} left the consumer group"),
     (Fenced, "[GroupId {group}] Member {*member} fenced from the group because {why}"),
-    (SubscriptionUpdated, "[GroupId {group}] Member {*member} updated its subscribed topics to: {}"),
-    (SubscriptionUpdated, "[GroupId {group}] Member {*member} updated its subscribed regex to: {}"),
+    (SubscriptionUpdated, "[GroupId {group}] Member {*member} updated its subscribed topics to: {topics}"),
+    (SubscriptionUpdated, "[GroupId {group}] Member {*member} updated its subscribed regex to: {topics}"),
     (EpochBumped, "[GroupId {group}] Bumped group epoch to {epoch} with metadata hash {topics}"),
     (EpochBumped, "[GroupId {group}] Bumped group epoch to {epoch}"),
     (

@@ -129,7 +129,7 @@ _JAVA = table(
     (Rebootstrapped, "Rebootstrapping with {}"),
     (ClientStarted, "Cluster ID: {}"),
     (Subscribed, "Subscribed to topic(s): {topics}"),
-    (Subscribed, "Subscribed to pattern: {}"),
+    (Subscribed, "Subscribed to pattern: {pattern}"),
     (Fatal, "Member {member} with epoch {} transitioned to fatal state"),
     (Moved, "Member {member} with epoch {epoch} transitioned from {before} to {after}."),
     (Moved, "Member {member} with epoch {epoch} transitioned from {before} to {after}"),
@@ -182,7 +182,7 @@ _PYTHON = table(
     (Leaves, "LeaveGroup request succeeded"),
     (PollTimeout, "Consumer poll timeout has expired{}"),
     (ClientStarted, "IO loop starting (client_id={client})"),
-    (Subscribed, "Updating subscribed topics to: {}"),
+    (Subscribed, "Updating subscribed topics to: {topics}"),
     (UnknownMember, "Heartbeat failed: local member_id was not recognized{}"),
     (UnknownMember, "Heartbeat failed for group {*group}: generation id is not {}"),
     (UnknownMember, "OffsetCommit failed for group {*group} due to group error ([Error 25] {}"),
@@ -297,7 +297,12 @@ def of_python(message: str, logger: str, place: Place) -> Read | None:
     if found is None:
         event = next((event for pattern, event in _PYTHON_WORDS if pattern.search(message)), None)
         found = event(place=place) if event else None
+    if isinstance(found, Subscribed):  # a list or a set of Python's
+        found = Subscribed(place=place, topics=tuple(sorted(_QUOTED.findall(message))))
     return library, found
+
+
+_QUOTED = re.compile(r"'([^']{1,249})'")
 
 
 def of_kafkajs(message: str, fields: Mapping[str, object], place: Place) -> Read | None:

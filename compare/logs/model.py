@@ -126,7 +126,8 @@ class Rebalance(Timed):
     is there, ``count`` their number; ``events``: the lines about it, ``notes``: those of clients just before;
     ``causes``: certain ones, ``doubts``: the rest; ``waited_for``: who joined last or was removed for not joining, with
     the lines that tell in ``waiting``; ``pauses``: member or client to the times between which it was without its
-    partitions; ``deploy``: number of the run of restarts that it belongs to; ``first``: time of the first line.
+    partitions; ``deploy``: number of the run of restarts that it belongs to; ``first``: time of the first line;
+    ``is_one_of_several``: that begin within the time that the lines print, so that their order tells nothing.
     """
 
     group: str
@@ -155,6 +156,7 @@ class Rebalance(Timed):
     pauses: Mapping[str, tuple[float, float]] = field(default_factory=dict)
     deploy: int | None = None
     first: float = 0.0
+    is_one_of_several: bool = False
 
     @property
     def paused_s(self) -> float | None:
@@ -175,13 +177,15 @@ class Rebalance(Timed):
 @dataclass(frozen=True, slots=True)
 class Happening:
     """What caused no rebalance, or none that the lines tell of: a cause, when, who, and the lines; ``detail``: what is
-    known about it besides."""
+    known about it besides; ``or_else``: what it may be, too, with what ``would_decide``."""
 
     cause: str
     at: float
     members: tuple[str, ...]
     events: tuple[Event, ...]
     detail: str = ""
+    or_else: str = ""
+    would_decide: str = ""
 
 
 @dataclass(frozen=True, slots=True)

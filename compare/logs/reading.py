@@ -308,10 +308,11 @@ def _as_a_start(event: Event | None, library: str, stream: Stream) -> Event | No
             each for each in reversed(stream.events) if isinstance(each, kinds) and each.client in {"", event.client}
         )
         return None if isinstance(next(own, None), Rebootstrapped) else event
-    first = library == "aiokafka" and isinstance(event, Subscribed)
-    if event is None or not first or any(isinstance(each, ClientStarted) for each in stream.events):
+    if library != "aiokafka" or not isinstance(event, Subscribed):
         return event
-    return ClientStarted(place=event.place)
+    if any(isinstance(each, ClientStarted) for each in stream.events):
+        return event
+    return ClientStarted(place=event.place, topics=event.topics)
 
 
 def _may_be_kafkas(logger: str) -> bool:

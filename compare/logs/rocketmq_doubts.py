@@ -5,6 +5,7 @@ once, heartbeats of closed connections among it. So several members that one bro
 each for itself. And a name server that was started anew knows only the brokers that have registered since.
 """
 
+import re
 from bisect import bisect_left
 from collections.abc import Sequence
 from dataclasses import replace
@@ -43,6 +44,12 @@ _AT_A_TIME_S = 5.0
 
 _BACK_S = 60.0
 """A living client is back with its next heartbeat, within half a minute."""
+
+_HEARTBEAT_S = 6.0
+"""A heartbeat goes to all brokers at once, as their whole seconds show it."""
+
+_OWN_ID = re.compile(r"@\d+(?:#\d+)?$")
+"""How an id ends that the client made for itself, of the number of its process and the time of its start."""
 
 _PASS_S, _ROUTE_S = 22.0, 31.0
 """A client shares anew every 20 s, and asks for routes every 30 s."""
@@ -88,11 +95,13 @@ class _Known:
     def __init__(self, every: Sequence[Rocket]) -> None:
         self._brokers = {event.broker for event in every if isinstance(event, OfQueue)}
         self._boots = [event for event in every if isinstance(event, BrokerBooted)]
-        self._starts = [event for event in every if isinstance(event, ClientSwitched)]
+        self._starts = [event for event in every if isinstance(event, ClientSwitched) and event.what == "start"]
         self._connected = Ordered(event for event in every if isinstance(event, Connected) and not event.is_late)
         self._dropped = Ordered(event for event in every if isinstance(event, ChannelClosed | ChannelExpired))
         self._routes = Ordered(event for event in every if isinstance(event, NameServerBooted | RouteUnknown))
         self._ends = Ordered(event for event in every if isinstance(event, BrokerLost | BrokerBooted))
+        self._tellers = {id(event.stream) for event in every if isinstance(event, Connected)}
+        self._first = {event.client: event.at for event in reversed(every)}
         self._troubles = Troubles()
 
     def doubt(self, cause: Cause, each: Rebalance, is_first: bool) -> tuple[tuple[str, ...], str] | None:
@@ -101,8 +110,9 @@ class _Known:
         is_late = bool(lines) and min(abs(each.at - event.at) for event in lines) > _TOLD_S
         if not is_first and cause.name in _OF_MEMBERS and is_late:
             return _OF_MEMBERS, "the logs of the clients"
-        if cause.name == "member_joined" and not (self._is_whole(each) or self._have_started(cause.members, each)):
-            return ("member_joined", "member_rejoined"), "the logs of all brokers from their start"
+        if cause.name == "member_joined" and not self._are_new(cause.members, lines, each):
+            may = ("member_joined", "member_rejoined", "duplicate_client_id")
+            return may, "the logs of all brokers from their start, and of all clients"
         if cause.name in _ABSENCES and any(map(self._troubles.surround, [*lines, *self._dropped_before(lines)])):
             return _ABSENCES, "the broker's own pauses: it dropped several members at a time, or read what came late"
         if cause.name == "connection_closed" and not all(map(_is_dead, lines)):
@@ -111,13 +121,17 @@ class _Known:
             return _ABSENCES, "the log of the client, which came back without a start"
         if cause.name == "duplicate_client_id" and isinstance(cause.events[0], Connected):
             return ("duplicate_client_id", *_ABSENCES), "the logs of the processes that have this client id"
-        if cause.name == "member_rejoined" and any(map(self._knew_nobody, lines)):
-            return (*_ABSENCES, "broker_up"), "all parts of the logs of the brokers: this one had just been started"
+        if cause.name == "member_rejoined" and not all(map(self._connects_to_all, lines)):
+            return (*_ABSENCES, "broker_up"), "all parts of the logs of the brokers: one may just have been started"
         if cause.name in _OF_BROKERS and not any(self._is_in_time(event, each) for event in cause.events):
             return _ANY, "the logs of all clients, brokers and name servers"
         if cause.name in _OF_BROKERS and any(map(self._is_name_servers, cause.events)):
             return (*_OF_BROKERS, "name_server_restarted"), "the log of the broker, and those of all name servers"
         return None
+
+    def _are_new(self, members: Sequence[str], lines: Sequence[Rocket], each: Rebalance) -> bool:
+        """Whether the members came then for the first time, by their own words or by those of all brokers."""
+        return self._have_started(members, each) or (self._is_whole(each) and all(map(self._is_new, lines)))
 
     def _is_whole(self, each: Rebalance) -> bool:
         """Whether the logs of all brokers are there from their start."""
@@ -125,10 +139,11 @@ class _Known:
         return self._brokers <= booted and (bool(self._brokers) or len(booted) > 1)
 
     def _have_started(self, members: Sequence[str], each: Rebalance) -> bool:
-        """Whether the members, or somebody where none is named, say that they start then."""
+        """Whether the members, or somebody where none is named, say that they start then; of an id that somebody chose
+        another process may have it, too."""
         until = each.over - each.at + LATE_S
         now = {event.client for event in self._starts if -_TOLD_S <= event.at - each.at <= until}
-        return bool(now) and now.issuperset(members)
+        return bool(now) and now.issuperset(members) and all(_OWN_ID.search(client) for client in members or now)
 
     def _dropped_before(self, lines: Sequence[Rocket]) -> list[Rocket]:
         """How those that connect again had lost their connection."""
@@ -148,10 +163,15 @@ class _Known:
             one.client == event.client and event.at - LATE_S <= one.at <= again.at + LATE_S for one in self._starts
         )
 
-    def _knew_nobody(self, event: Rocket) -> bool:
-        """Whether the broker had just been started, to which every client connects anew."""
-        own = self._ends.between(event.at - _BACK_S, event.at + LATE_S)
-        return any(isinstance(one, BrokerBooted) and one.stream is event.stream for one in own)
+    def _connects_to_all(self, event: Rocket) -> bool:
+        """Whether all brokers whose logs are there saw the client connect then, as it does when it starts or runs on:
+        to one that was started anew only that one sees clients connect."""
+        near = self._connected.between(event.at - _HEARTBEAT_S, event.at + _HEARTBEAT_S)
+        return {id(one.stream) for one in near if one.client == event.client} >= self._tellers
+
+    def _is_new(self, event: Rocket) -> bool:
+        """Whether no line tells of the client before all brokers saw it connect."""
+        return self._connects_to_all(event) and self._first[event.client] > event.at - _TOLD_S
 
     def _is_in_time(self, event: Event, each: Rebalance) -> bool:
         """Whether the line about a broker is near enough: a client that has seen a route shares anew with its next

@@ -116,7 +116,9 @@ class RouteChanged(Rocket):
 
 @record
 class ClientSwitched(Rocket):
-    """A client was started or shut down."""
+    """A client was started or shut down; ``what``: `start` or `shutdown`."""
+
+    what: str
 
 
 @record
@@ -176,8 +178,7 @@ _MESSAGES = table(
     (Result, "rebalanced result changed. " + _RESULT),
     (RouteChanged, "the topic[{topic}] route info changed, {change}"),
     (RouteChanged, "the topic[{topic}] route info changed,{change}"),
-    (ClientSwitched, "the client factory [{client}] start OK"),
-    (ClientSwitched, "the client factory [{client}] shutdown OK"),
+    (ClientSwitched, "the client factory [{client}] {what} OK"),
     (BrokerBooted, "The broker[{broker}, {}] boot success. {}"),
     (NameServerBooted, "The Name Server boot success. {}"),
     (RouteUnknown, "updateTopicRouteInfoFromNameServer Exception"),

@@ -280,10 +280,10 @@ def _members(events: Sequence[Rocket], own: Container[str]) -> Found:
             seen.add(client)
         elif isinstance(event, Unregistered | ChannelClosed | ChannelExpired) and client not in gone:
             members.append((_why_gone(event, idle.get(event.channel, [])), event))
+            seen.add(client)
             gone.add(client)
         elif not with_brokers and isinstance(event, ClientSwitched):
-            members.append(("member_left" if client in seen else "member_joined", event))
-            (seen.discard if client in seen else seen.add)(client)
+            members.append(("member_joined" if event.what == "start" else "member_left", event))
     return members
 
 

@@ -161,7 +161,7 @@ def _group(group: Json, format: str, story: bool) -> None:
     for event in () if story else events:
         said = "" if _may_rebalance(event, group) else " without a rebalance"
         detail = "".join(f", {stated['detail']}" for stated in event["stated"] if stated["detail"])
-        line = f"{event['at']}{said}: {event['cause']}{_of(event['who'])}{detail}{_lines(event)}"
+        line = f"{event['at']}{said}: {causes(event)}{_of(event['who'])}{detail}{_lines(event)}"
         print_line(line, format)
     for note in group["notes"]:
         print_line(note, format)
