@@ -43,6 +43,8 @@ def gather_rated(
         return gather(arguments, progress, command_config, timeout_s)
     live = [each for each in arguments if each.startswith((kafka_live.SCHEME, rocketmq_live.SCHEME))]
     rest = [each for each in arguments if each not in live]
+    if not live:
+        return gather(arguments, progress, command_config, timeout_s)
     config = command_config if any(each.startswith(kafka_live.SCHEME) for each in live) else None
     began = time.monotonic()
     first = gather(live, progress, config, timeout_s)
