@@ -41,8 +41,8 @@ KEEPING = tuple(record.name for record in OF_BOTH if record.keeps)
 CLASSIC_CLASSES: Mapping[str, str] = {record.name: record.java_class for record in of_protocol(CLASSIC_PROTOCOL)}
 """Assignor of the classic protocol to the simple name of its Java class."""
 
-ROCKETMQ_CLASSES: Mapping[str, str] = {record.name: record.java_class for record in OF_ROCKETMQ}
-"""RocketMQ's strategy to the simple name of its Java class."""
+ROCKETMQ_CLASSES: Mapping[str, str] = {record.name: record.java_class for record in (*OF_ROCKETMQ, *ROCKETMQ_OWN)}
+"""RocketMQ's strategy to the simple name of its Java class; of our own, too."""
 
 EAGER = tuple(record.name for record in of_protocol(CLASSIC_PROTOCOL) if not record.implementation.cooperative)
 """Assignors under which all members give up everything at each rebalance."""

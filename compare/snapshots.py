@@ -58,6 +58,7 @@ def snapshot_schema() -> "pa.Schema":
         ]
     )
     queue = pa.struct([("topic", pa.string()), ("broker", pa.string()), ("number", pa.int32())])
+    ends = pa.struct([("topic", pa.string()), ("broker", pa.string()), ("offsets", pa.list_(pa.int64()))])
     owner = pa.struct([("member", pa.string()), ("queues", pa.list_(queue))])
     return pa.schema(
         [
@@ -77,6 +78,7 @@ def snapshot_schema() -> "pa.Schema":
             ("left", texts),
             ("topics", pa.list_(topic)),
             ("owners", pa.list_(owner)),
+            ("ends", pa.list_(ends)),
         ],
         metadata={VERSION_KEY: VERSION.encode()},
     )

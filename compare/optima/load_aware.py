@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from math import isfinite
 
+from compare.formatting import several
 from protocols import Allocation, Group, GroupError, Queue, sort_queues
 from protocols.load_aware import Problem, Shared, share_out
 from protocols.load_aware.problem import NOBODY
@@ -63,8 +64,8 @@ class LoadAware:
 
     No allocation that meets the first aim costs less than ``cost_at_least``; ``leaving`` says what each member must
     give up of it. None of these that costs no more has a lower largest utilisation than ``highest_at_least``.
-    ``proven``: cost and highest are the best ones. ``problem`` and ``shared`` hold the proof in numbers
-    (`protocols.load_aware`); members have the numbers of the group, queues those of ``queues``.
+    ``proven``: cost and highest are the best ones. ``limited``: capacities are given. ``problem`` and ``shared`` hold
+    the proof in numbers (`protocols.load_aware`); members have the numbers of the group, queues those of ``queues``.
     """
 
     allocation: Allocation
@@ -79,9 +80,24 @@ class LoadAware:
     leaving: Mapping[str, int]
     highest_at_least: float | None
     proven: bool
+    limited: bool
     queues: tuple[Queue, ...]
     problem: Problem
     shared: Shared
+
+    def proof(self) -> str:
+        """What is proven of the moves, in a sentence."""
+        level = float(self.shared.level)
+        reach = (
+            f"a largest load of {level * len(self.allocation):.3g} times the mean or less"
+            if not self.limited
+            else f"a largest utilisation of {level:.0%} or less"
+        )
+        if self.proven:
+            return f"Proven: no fewer moves lead to {reach}, and no others so many lead to less."
+        if self.cost_at_least == self.cost:
+            return f"Proven: no fewer moves lead to {reach}."
+        return f"Proven: at least {several(self.cost_at_least, 'move')} would be needed for {reach}."
 
 
 def load_aware(
@@ -201,23 +217,25 @@ def _record(
         },
         highest=None if highest is None else float(highest),
         drain_s={
-            id: None if capacities is None else _drain_s([loads[queue] for queue in owned[id]], capacities[number])
+            id: None
+            if capacities is None
+            else drain_time([loads[queue] for queue in owned[id]], Fraction(capacities[number], MILLIONTHS))
             for number, id in enumerate(ids)
         },
         cost_at_least=shared.cost if shared.searched else shared.cost_at_least,
         leaving={ids[member]: cost for member, cost in shared.leaving.items()},
         highest_at_least=None if at_least is None else float(at_least),
         proven=shared.searched or bound_met,
+        limited=capacities is not None,
         queues=queues,
         problem=problem,
         shared=shared,
     )
 
 
-def _drain_s(loads: Iterable[QueueLoad], capacity: int) -> float | None:
-    """Seconds until nothing waits of these queues, which share a member; None: that is never."""
-    waiting = spare = Fraction(0)
-    spare += Fraction(capacity, MILLIONTHS)
+def drain_time(loads: Iterable[QueueLoad], capacity: Fraction) -> float | None:
+    """Seconds until nothing waits of these queues, which share a member of so much capacity; None: that is never."""
+    waiting, spare = Fraction(0), capacity
     for load in loads:
         waiting += Fraction(load.handle_s) * load.lag
         spare -= Fraction(load.handle_s) * Fraction(load.rate)

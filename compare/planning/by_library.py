@@ -42,8 +42,8 @@ def _way(subject: Subject, target: Target, library: Library) -> LibraryWay:
         lacks = f"has no {today}, which this group uses: no member uses it, unless it brought an assignor of its own"
     else:
         lacks = ""
-    if not lacks and target.strategy and target.strategy not in (*SERVER, *library.assignors):
-        lacks = f"has no {target.strategy}{has}"
+    if not lacks and target.strategy and target.strategy not in SERVER and library.assignor(target.strategy) is None:
+        lacks = f"has no {target.strategy}{has}" + ("; it takes no assignor of one's own" if target.by_load else "")
     return (
         LibraryWay(library, None, f"{known} {lacks}.")
         if lacks

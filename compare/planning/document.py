@@ -12,6 +12,7 @@ from compare.planning.by_library import (
     own_settings,
     settings_by_library,
 )
+from compare.planning.by_load import DRAIN_S, Gain, GroupLoad
 from compare.planning.expectations import code_must_expect
 from compare.planning.simulating import Cost, Timing
 from compare.planning.subject import Route, Subject
@@ -38,13 +39,50 @@ class CostRecord(TypedDict):
     unsettled_runs: int
 
 
+class StateRecord(TypedDict):
+    """``highest``: the largest utilisation of a member; where no capacity is known, the largest load over the mean of
+    the members. ``drain_s``: seconds until nothing waits; null: never, or no capacity is known."""
+
+    highest: float
+    drain_s: float | None
+
+
+class GainRecord(TypedDict):
+    """What a step moves ([topic, broker, number, from, to]), and how the group stands before and after it.
+    ``of_capacity``: whether capacities are known."""
+
+    moves: list[list[str | int]]
+    before: StateRecord
+    after: StateRecord
+    of_capacity: bool
+
+
+class LoadRecord(TypedDict):
+    """What the queues bring. ``basis``: "rate", or "lag" where no source shows rates; ``rates``: the table that members
+    are given, by queue, records per second that come and those that wait over ``drain_s``; ``capacity``: records per
+    second of a member, null where it is not known. Of the best allocation: ``cost`` in moves from today's, at least
+    ``cost_at_least`` in any; ``leaving``: what each member must give up; ``highest`` and ``highest_at_least`` as in
+    `StateRecord`; ``proven``: both are the best ones."""
+
+    basis: str
+    rates: dict[str, float]
+    drain_s: float
+    capacity: float | dict[str, float] | None
+    cost: int
+    cost_at_least: int
+    leaving: dict[str, int]
+    highest: float | None
+    highest_at_least: float | None
+    proven: bool
+
+
 class StepRecord(TypedDict):
     """A step. ``settings``: member to setting to value, null: removed, as the member's library has them;
     ``settings_by_library``: the same by client library, null where it has no such step, for which ``why_not`` gives the
     reason; ``code_must_expect``: exceptions and callbacks that are new in this step; ``restart``: members by wave;
     ``start``: members that start for the first time; ``queues``: topic to its new number; ``check_command`` judges of
     ``check`` what SOURCE shows, beside BEFORE, what it showed before the step; ``cost``: null where the group notices
-    nothing."""
+    nothing, or it is not simulated; ``gain``: what the step brings by load, where a plan is about that."""
 
     number: int
     text: str
@@ -60,6 +98,7 @@ class StepRecord(TypedDict):
     check_command: str
     back: str
     cost: CostRecord | None
+    gain: GainRecord | None
 
 
 class OtherWayRecord(TypedDict):
@@ -119,6 +158,7 @@ PlanDocument = TypedDict(
         "other_libraries": list[OtherWayRecord],
         "wrong_orders": list[WrongRecord],
         "proof": ProofRecord | None,
+        "load": LoadRecord | None,
         "notes": list[str],
         "assumptions": list[str],
     },
@@ -152,6 +192,7 @@ def document(
             {"text": wrong.text, "story": story} for wrong, story in zip(route.wrong, stories, strict=True)
         ],
         "proof": proof,
+        "load": None if subject.by_load is None else _load(subject.by_load),
         "notes": list(route.notes),
         "assumptions": list(subject.assumptions),
     }
@@ -167,9 +208,10 @@ def _step(
 ) -> StepRecord:
     step = route.steps[number]
     found, why = settings_by_library(route, number, ways)
+    before = " --before BEFORE" if step.unseen or step.reads_on else ""
     command = (
         f"equipoise plan --check {number + 1} --group {quote(subject.group)} --from {subject.strategy}"
-        f" --to {quote(target.text)} --members {len(subject.members)}{' --before BEFORE' if step.unseen else ''}"
+        f" --to {quote(target.text)} --members {len(subject.members)}{before}"
         + (f" --library {subject.spoken[0]}" if subject.libraries_given else "")
         + " SOURCE"
     )
@@ -188,6 +230,32 @@ def _step(
         "check_command": command,
         "back": step.back,
         "cost": _cost(costs[number]) if number in costs else None,
+        "gain": None if step.gain is None else _gain(step.gain),
+    }
+
+
+def _gain(gain: Gain) -> GainRecord:
+    return {
+        "moves": [[*move.queue, move.before, move.after] for move in gain.moves],
+        "before": {"highest": gain.before.highest, "drain_s": gain.before.drain_s},
+        "after": {"highest": gain.after.highest, "drain_s": gain.after.drain_s},
+        "of_capacity": gain.of_capacity,
+    }
+
+
+def _load(load: GroupLoad) -> LoadRecord:
+    found = load.best
+    return {
+        "basis": load.basis,
+        "rates": load.table,
+        "drain_s": DRAIN_S,
+        "capacity": dict(load.capacity) if isinstance(load.capacity, Mapping) else load.capacity,
+        "cost": found.cost,
+        "cost_at_least": found.cost_at_least,
+        "leaving": dict(found.leaving),
+        "highest": found.highest,
+        "highest_at_least": found.highest_at_least,
+        "proven": found.proven,
     }
 
 

@@ -5,7 +5,7 @@ systems' tools that several routes print, with placeholders in capitals.
 from collections.abc import Sequence
 from shlex import quote
 
-from compare.catalogues import EAGER, SERVER, SERVER_NAMES
+from compare.catalogues import EAGER, SERVER, SERVER_NAMES, UNRELEASED
 from compare.planning.expectations import Change
 from compare.planning.promises import Promise, brokers_have, is_stable, speaks, uses
 from compare.planning.subject import JAVA, Route, Settings, Step, Subject, WrongOrder, in_each, one_by_one
@@ -83,7 +83,12 @@ def _bring_along(subject: Subject, new: str) -> None:
     """Raises `UserError` where a member's library has no such assignor."""
     for member, key in subject.libraries.items():
         library = LIBRARIES[key]
-        if new not in library.assignors:
+        if new in UNRELEASED and not library.own_assignor:
+            raise UserError(
+                f"--to {new}: {_seems(subject, member)}, which takes no assignor of one's own ({library.known_at}),"
+                f" expected {new}:assign (lists for assign())"
+            )
+        if library.assignor(new) is None:
             raise UserError(
                 f"--to {new}: {_seems(subject, member)}, which has none of this name ({library.known_at}), expected an"
                 f" assignor that it has: {', '.join(library.assignors)}"

@@ -3,7 +3,8 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
-from compare.catalogues import CLASSIC, SERVER
+from compare.catalogues import CLASSIC, SERVER, UNRELEASED
+from compare.planning.by_load import GroupLoad, observed_load
 from compare.planning.subject import STRATEGIES, Subject, counted, named, plannable
 from compare.planning.target import Target
 from compare.reading.client_libraries import LIBRARIES, RESET, hinted_library
@@ -97,6 +98,13 @@ _MOVING = (
 )
 
 
+def load_of_observed(subject: Subject, observed: ObservedGroup, capacity: float | None) -> GroupLoad:
+    """What the tools show of the load of a group that is planned for (`of_observed`)."""
+    modelled = model_of(observed)
+    assert modelled is not None
+    return observed_load(observed, modelled, subject.names, capacity)
+
+
 def of_checked(observed: ObservedGroup, target: Target, today: str | None) -> Subject:
     """A group after a step, of which a source may show little: what the steps of the plan to the target are made of.
     Costs cannot be simulated of it."""
@@ -127,6 +135,8 @@ def of_checked(observed: ObservedGroup, target: Target, today: str | None) -> Su
 
 def _check_kind(observed: ObservedGroup) -> None:
     kind = kind_of(observed)
+    if kind == "unknown" and observed.strategy in UNRELEASED:
+        return
     if kind == "unknown" and observed.strategy:
         raise UserError(
             f"group {observed.name} shares by {observed.strategy}, an assignor that Kafka has not released and that is"

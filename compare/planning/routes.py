@@ -11,7 +11,7 @@ from itertools import count, islice
 from shlex import quote
 
 from compare.catalogues import EAGER, ROCKETMQ_CLASSES
-from compare.planning import kafka_routes
+from compare.planning import kafka_routes, load_routes
 from compare.planning.kafka_routes import KAFKA, describe, members, progress, rolling, stable
 from compare.planning.promises import are_static, has_members, has_one_owner_each, is_stable, uses
 from compare.planning.subject import Route, Step, Subject, WrongOrder, in_each, one_by_one, setting_of
@@ -255,6 +255,10 @@ def way(subject: Subject, target: Target) -> Route:
         return more_members(subject, target.members)
     if target.text == STATIC_MEMBERS:
         return static_members(subject)
-    if subject.system == "kafka":
-        return kafka_routes.another_strategy(subject, target.strategy)
-    return another_strategy(subject, target.strategy)
+    if target.by_load == "lists":
+        return load_routes.by_lists(subject)
+    if target.by_load:
+        load_routes.refuse_by_strategy(subject, target.text)
+    in_system = kafka_routes.another_strategy if subject.system == "kafka" else another_strategy
+    found = in_system(subject, target.strategy)
+    return load_routes.with_gain(subject, found) if target.by_load else found

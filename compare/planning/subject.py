@@ -5,12 +5,13 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from compare.catalogues import CLASSIC, ROCKETMQ, SERVER
+from compare.planning.by_load import Gain, GroupLoad, simulated_load
 from compare.planning.expectations import Change
 from compare.planning.promises import Promise
 from compare.reading.client_libraries import hinted_library
 from compare.running.run_variant import ending
 from compare.running.systems import member_settings, system_of, with_own_settings
-from compare.running.variants import variants_of
+from compare.running.variants import Variant, variants_of
 from protocols import Queue
 from protocols.engine.nodes import Time
 from protocols.errors import UserError
@@ -44,7 +45,8 @@ class Step:
     ``back``: how to undo the step. ``watch``: how long the simulation goes on after the last restart (milliseconds).
     Settings of Kafka have the names of Java's client, assignors are names with commas between them. ``changes``: what
     is new to the members' code; ``promises``: what a source can be asked when the step is done, and ``unseen``, what no
-    source ever shows of it, but that its members have restarted (`promises.have_restarted`).
+    source ever shows of it, but that its members have restarted (`promises.have_restarted`); ``reads_on``: its check
+    asks whether queues are read (`load_routes.reads_on`). ``gain``: what it moves by load, where that is known.
     """
 
     text: str
@@ -59,6 +61,8 @@ class Step:
     changes: Sequence[Change] = ()
     promises: Sequence[Promise] = ()
     unseen: str = ""
+    reads_on: bool = False
+    gain: Gain | None = None
 
     @property
     def happens(self) -> bool:
@@ -102,7 +106,7 @@ class Subject:
     ``members``: name to its fields; ``topics``: name to its number of queues, in RocketMQ per broker; ``settings``: the
     brokers' (the clients' are the members'); ``libraries``: Kafka's members to the key of their client library, where
     the client id hints at one or, if ``libraries_given``, the user names it; ``assumptions``: what no source shows, a
-    sentence each; ``versions``: as in a scenario.
+    sentence each; ``versions``: as in a scenario; ``by_load``: what its queues bring, where the target asks for it.
     """
 
     system: str
@@ -118,6 +122,7 @@ class Subject:
     libraries_given: bool = False
     assumptions: Sequence[str] = ()
     versions: Mapping[str, str] = field(default_factory=dict)
+    by_load: GroupLoad | None = None
 
     @property
     def names(self) -> list[str]:
@@ -186,6 +191,13 @@ def of_scenario(scenario: Scenario, group: str | None, system: str, today: str |
         assumptions=told if scenario.events else (),
         versions={name: version for name, version in scenario.versions.items() if name == of_system},
     )
+
+
+def load_of_scenario(scenario: Scenario, subject: Subject, today: str | None, capacity: float | None) -> GroupLoad:
+    """The load of the scenario's group when the scenario is over."""
+    part, _ = _variant(scenario, subject.system, today)
+    own = with_own_settings(scenario, part.system)
+    return simulated_load(Variant(own, part, own.run.seed), subject.group, capacity)
 
 
 def setting_of(fields: Mapping[str, object], name: str) -> object:

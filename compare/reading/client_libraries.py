@@ -9,7 +9,7 @@ import re
 from collections.abc import Mapping
 from typing import NamedTuple
 
-from compare.catalogues import CLASSIC_CLASSES
+from compare.catalogues import CLASSIC_CLASSES, UNRELEASED
 
 ASSIGNORS, PROTOCOL, REMOTE = "partition.assignment.strategy", "group.protocol", "group.remote.assignor"
 INSTANCE, RESET = "group.instance.id", "auto.offset.reset"
@@ -40,6 +40,12 @@ class Library(NamedTuple):
     """What of it the consumer protocol (KIP-848) needs, for sentences; empty: it does not speak it so far."""
     resets: tuple[str, str] = ("earliest", "latest")
     """What it calls the two values of auto.offset.reset."""
+    own_assignor: str = ""
+    """How its setting would call an assignor `load-aware` of somebody's own; empty: it takes none."""
+
+    def assignor(self, name: str) -> str | None:
+        """What its setting calls an assignor; None: it has none of this name, and takes none."""
+        return self.own_assignor or None if name in UNRELEASED else self.assignors.get(name)
 
 
 _OF_PYTHON = {
@@ -68,6 +74,7 @@ LIBRARIES = {
             joined=",",
             mixes=True,
             consumer_protocol="Java's client 4.0 or later",
+            own_assignor="YOUR_PACKAGE.LoadAwareAssignor",
         ),
         Library(
             "librdkafka",
@@ -87,8 +94,18 @@ LIBRARIES = {
             _OF_PYTHON,
             "3.0.12",
             "[{}]",
+            own_assignor="LoadAwareAssignor",
         ),
-        Library("aiokafka", "aiokafka", re.compile(r"aiokafka-[0-9].*"), _PYTHON_CLASSES, _OF_PYTHON, "0.14.0", "[{}]"),
+        Library(
+            "aiokafka",
+            "aiokafka",
+            re.compile(r"aiokafka-[0-9].*"),
+            _PYTHON_CLASSES,
+            _OF_PYTHON,
+            "0.14.0",
+            "[{}]",
+            own_assignor="LoadAwareAssignor",
+        ),
         Library(
             "sarama",
             "Sarama",
@@ -106,6 +123,7 @@ LIBRARIES = {
             "1.61.1",
             "{{{}}}",
             resets=("OffsetOldest", "OffsetNewest"),
+            own_assignor="LoadAwareStrategy",
         ),
         Library(
             "kafkajs",
@@ -116,6 +134,7 @@ LIBRARIES = {
             "2.2.4",
             "[{}]",
             resets=("true", "false"),
+            own_assignor="LoadAwareAssigner",
         ),
         Library(
             "franz-go",
@@ -138,6 +157,7 @@ LIBRARIES = {
             mixes=True,
             consumer_protocol="franz-go 1.22 or later whose program opts in",
             resets=("NewOffset().AtStart()", "NewOffset().AtEnd()"),
+            own_assignor="LoadAwareBalancer()",
         ),
     )
 }
@@ -166,7 +186,7 @@ def spelled(library: Library, settings: Mapping[str, object]) -> dict[str, objec
 
 
 def _has(library: Library, name: str, value: object) -> bool:
-    return value is None or name != ASSIGNORS or all(each in library.assignors for each in str(value).split(","))
+    return value is None or name != ASSIGNORS or all(map(library.assignor, str(value).split(",")))
 
 
 def _value(library: Library, name: str, value: object) -> object:
@@ -174,5 +194,5 @@ def _value(library: Library, name: str, value: object) -> object:
         return value
     if name == RESET:
         return library.resets[value == "latest"]
-    named = [library.assignors[each] for each in str(value).split(",")]
+    named = [library.assignor(each) or each for each in str(value).split(",")]
     return library.list_form.format(library.joined.join(named))

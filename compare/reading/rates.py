@@ -34,21 +34,24 @@ def gather_rated(
     command_config: Path | None,
     timeout_s: float,
     over_s: float | None,
+    ask_brokers: bool = False,
 ) -> Gathered:
     """`gather`, and once more after so many seconds what is a running cluster, so that its queues have rates.
 
     Text tells no times: its queues have none. Without ``over_s`` nobody asked for rates, and all is read once.
     """
     if over_s is None:
-        return gather(arguments, progress, command_config, timeout_s)
+        return gather(arguments, progress, command_config, timeout_s, ask_brokers=ask_brokers)
     live = [each for each in arguments if each.startswith((kafka_live.SCHEME, rocketmq_live.SCHEME))]
     rest = [each for each in arguments if each not in live]
+    if not live:
+        return gather(arguments, progress, command_config, timeout_s, ask_brokers=ask_brokers)
     config = command_config if any(each.startswith(kafka_live.SCHEME) for each in live) else None
     began = time.monotonic()
     first = gather(live, progress, config, timeout_s)
     time.sleep(max(0.0, over_s - (time.monotonic() - began)))
     again = time.monotonic()
-    second = gather(live, progress, config, timeout_s)
+    second = gather(live, progress, config, timeout_s, ask_brokers=ask_brokers)
     text = gather(rest, progress, None if live else command_config, timeout_s)
     rated = with_rates(first.groups, second.groups, again - began)
     return Gathered((*text.groups, *rated), (*text.skipped, *second.skipped), text.was_read or second.was_read)

@@ -5,13 +5,24 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from markupsafe import Markup
 
-from compare.formatting import duration, many, number, unit_of
-from compare.planning.document import CostRecord, OtherWayRecord, PlanDocument, ProofRecord, StepRecord
+from compare.formatting import duration, many, number, ratio, unit_of
+from compare.planning.by_load import Move
+from compare.planning.document import (
+    CostRecord,
+    GainRecord,
+    OtherWayRecord,
+    PlanDocument,
+    ProofRecord,
+    StateRecord,
+    StepRecord,
+)
+from compare.planning.load_routes import moves_text
 from compare.planning.simulating import WARM_UP
 from compare.running.run_variant import RunResult
 from compare.showing.console import print_line, print_table
 from compare.showing.html import page
 from compare.showing.pictures import timeline
+from protocols import Queue
 from protocols.scenario.fields import listed
 
 COLUMNS = (
@@ -96,6 +107,8 @@ def details(step: StepRecord) -> Iterator[str]:
     for members, settings in grouped(step["settings"]):
         yield f"Settings of {some(members)}: {_settings(settings)}"
     yield from (f"Command: {command}" for command in step["commands"])
+    if step["gain"] is not None:
+        yield from _gain(step["gain"])
     if step["restart"]:
         yield f"Restart: {waves(step['restart'])}"
     if step["start"]:
@@ -104,6 +117,31 @@ def details(step: StepRecord) -> Iterator[str]:
     yield f"Check: {step['check']}"
     yield f"Check by: {step['check_command']}"
     yield f"Back: {step['back']}"
+
+
+def _gain(gain: GainRecord) -> Iterator[str]:
+    moves = [
+        Move(Queue(str(topic), str(broker), int(number)), str(old), str(new))
+        for topic, broker, number, old, new in gain["moves"]
+    ]
+    if moves:
+        yield f"Moves: {moves_text(moves)}"
+    before, after = gain["before"], gain["after"]
+    drained = (
+        f"; what waits is gone after {_drain(after)} (before: {_drain(before)})"
+        if (before["drain_s"], after["drain_s"]) != (None, None)
+        else ""
+    )
+    told = (
+        f"the largest utilisation goes from {before['highest']:.0%} to {after['highest']:.0%}"
+        if gain["of_capacity"]
+        else f"the largest load goes from {ratio(before['highest'])} to {ratio(after['highest'])} times the mean"
+    )
+    yield f"Gain: {told}{drained}"
+
+
+def _drain(state: StateRecord) -> str:
+    return "never" if state["drain_s"] is None else duration(state["drain_s"])
 
 
 def _settings(settings: Iterable[tuple[str, object]]) -> str:

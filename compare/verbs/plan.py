@@ -11,12 +11,13 @@ from compare.explaining.harm import Telling, harm
 from compare.formatting import many
 from compare.planning.by_library import own_settings
 from compare.planning.document import document
+from compare.planning.load_routes import reads_on, refuse_by_strategy, settings_with_rates
 from compare.planning.promises import has_members, have_restarted, judge
 from compare.planning.proof import proof_of
-from compare.planning.real_groups import chosen, of_checked, of_observed, with_library
+from compare.planning.real_groups import chosen, load_of_observed, of_checked, of_observed, with_library
 from compare.planning.routes import route, way
 from compare.planning.simulating import Timing, costs_of, runs_of_steps, story_of
-from compare.planning.subject import Subject, of_scenario
+from compare.planning.subject import Subject, load_of_scenario, of_scenario
 from compare.planning.target import MOST_MEMBERS, Target, parse
 from compare.reading.client_libraries import LIBRARIES
 from compare.reading.gather import check_timeout, live_cluster_options
@@ -30,6 +31,9 @@ from protocols.scenario.fields import milliseconds
 
 MOST_SEEDS = 10_000
 
+RATE_OVER_S = 10.0
+"""Between two readings of a running cluster for its rates."""
+
 
 @click.command(context_settings=HELP_OPTIONS)
 @click.argument("sources", nargs=-1, required=True, metavar="SOURCE...|SCENARIO.yaml")
@@ -40,7 +44,8 @@ MOST_SEEDS = 10_000
     required=True,
     metavar="TARGET",
     help="A strategy (cooperative-sticky, uniform, server-range, AVG_BY_CIRCLE, ...), static (static members),"
-    " members=N, or queues:TOPIC=N.",
+    " members=N, queues:TOPIC=N, load-aware (a strategy of your own that knows rates) or load-aware:assign (lists for"
+    " assign()).",
 )
 @click.option("--from", "today", metavar="STRATEGY", help="The strategy used today, where the source does not say it.")
 @click.option(
@@ -69,6 +74,18 @@ MOST_SEEDS = 10_000
     help="With --check: how many members the group had.",
 )
 @click.option(
+    "--rate-over",
+    type=click.FloatRange(1, 3600),
+    metavar="SECONDS",
+    help="Read running clusters twice, this far apart, for the rates of their queues; 10 s for load-aware.",
+)
+@click.option(
+    "--capacity",
+    type=click.FloatRange(0, min_open=True),
+    metavar="RECORDS",
+    help="With load-aware: records per second that a member can handle, which no source shows.",
+)
+@click.option(
     "--seeds",
     type=click.IntRange(1, MOST_SEEDS),
     default=20,
@@ -91,6 +108,8 @@ def plan(
     check: int | None,
     before: str | None,
     count: int | None,
+    rate_over: float | None,
+    capacity: float | None,
     seeds: int,
     gap: str,
     downtime: str,
@@ -113,20 +132,19 @@ def plan(
     if report is not None:
         check_report(report)
     if check is None:
-        _refuse_alone(before, count)
+        _refuse_alone(target, before, count, capacity)
+    over = rate_over or (RATE_OVER_S if target.by_load else None)
     scenario = _scenario(sources)
     if check is not None:
         if scenario is not None:
             raise UserError(f"--check {check}: {scenario} is a scenario, expected what equipoise audit reads")
-        observed = _observed(sources, group, command_config, timeout, ask_brokers=True)
-        earlier = None if before is None else _observed((before,), observed.name, command_config, timeout)
-        return _check(observed, earlier, target, today, library, check, count)
-    if scenario is not None:
-        subject = of_scenario(read(scenario), group, target.system, today)
-    else:
-        subject = of_observed(_observed(sources, group, command_config, timeout), today)
-    subject = subject if library is None else with_library(subject, library)
-    subject = _with_versions(subject, versions)
+        after = _observed(sources, group, command_config, timeout, over, ask_brokers=True)
+        earlier = None if before is None else _observed((before,), after.name, command_config, timeout)
+        return _check(after, earlier, target.of(after.system), today, library, check, count)
+    observed = None if scenario is not None else _observed(sources, group, command_config, timeout, over)
+    subject = _subject(observed, scenario, group, target, today, capacity)
+    target = target.of(subject.system)
+    subject = _with_versions(subject if library is None else with_library(subject, library), versions)
     found_route = route(subject, target)
     for step in found_route.steps:
         own_settings(subject, step)
@@ -142,8 +160,31 @@ def plan(
     return 0
 
 
-def _refuse_alone(before: str | None, count: int | None) -> None:
-    """Options that mean nothing without --check."""
+def _subject(
+    observed: ObservedGroup | None,
+    scenario: str | None,
+    group: str | None,
+    target: Target,
+    today: str | None,
+    capacity: float | None,
+) -> Subject:
+    """The observed group, else the scenario's; with its load where the target is one by load."""
+    if observed is not None:
+        subject = of_observed(observed, today)
+        if target.by_load == "strategy":
+            refuse_by_strategy(subject, target.text)
+        load = load_of_observed(subject, observed, capacity) if target.by_load else None
+    else:
+        written = read(str(scenario))
+        subject = of_scenario(written, group, target.system, today)
+        load = load_of_scenario(written, subject, today, capacity) if target.by_load else None
+    return subject if load is None else settings_with_rates(subject, load)
+
+
+def _refuse_alone(target: Target, before: str | None, count: int | None, capacity: float | None) -> None:
+    """Options that mean nothing without --check, or without a target by load."""
+    if capacity is not None and not target.by_load:
+        raise UserError(f"--capacity {capacity:g}: what members can handle, expected --to load-aware beside it")
     if count is not None:
         raise UserError(f"--members {count}: says how many members a group had, expected --check beside it")
     if before is not None:
@@ -190,11 +231,12 @@ def _observed(
     group: str | None,
     command_config: Path | None,
     timeout: float,
+    rate_over: float | None = None,
     ask_brokers: bool = False,
 ) -> ObservedGroup:
-    from compare.reading.gather import gather
+    from compare.reading.rates import gather_rated
 
-    gathered = gather(sources, command_config=command_config, timeout_s=timeout, ask_brokers=ask_brokers)
+    gathered = gather_rated(sources, lambda name: None, command_config, timeout, rate_over, ask_brokers)
     if not gathered.groups:
         why = gathered.skipped[0].why if gathered.skipped else "nothing was read"
         raise UserError(f"{', '.join(sources)}: no group found ({why}), expected what equipoise audit reads")
@@ -216,7 +258,8 @@ def _check(
         raise UserError(f"--check {number}: the plan has {many(len(steps), 'step')}, expected one of them")
     step = steps[number - 1]
     promises = [*step.promises, *([have_restarted(step.unseen, before)] if step.unseen else [])]
-    promises += [] if count is None or target.members else [has_members(count)]
+    promises += [reads_on(before)] if step.reads_on else []
+    promises += [] if count is None or target.members or step.reads_on else [has_members(count)]
     verdict = judge(promises, observed, number)
     print_line(verdict.line)
     return 0 if verdict.holds else 1

@@ -203,6 +203,7 @@ def _row(poll: Poll, seen: SeenGroup, written: Owners | None) -> dict[str, objec
             for topic, of_topic in sorted(state.group.topics.items())
         ],
         "owners": _owners(seen) if state.tells_owners and state.group.owners != written else None,
+        "ends": _ends(observed.ends),
     }
 
 
@@ -211,6 +212,17 @@ def _figures(
 ) -> dict[str, float | None]:
     of_loads = {name: None if figures.get(name) is None else float(figures[name] or 0) for name in loads}
     return {name: figures.get(name) for name in (*counts, "lag")} | of_loads
+
+
+def _ends(ends: Mapping[Queue, int]) -> list[dict[str, object]]:
+    """Where the queues ended: of each topic, in RocketMQ of each broker, a list by the number of the queue."""
+    found: dict[tuple[str, str], dict[int, int]] = {}
+    for (topic, broker, number), end in sorted(ends.items()):
+        found.setdefault((topic, broker), {})[number] = end
+    return [
+        {"topic": topic, "broker": broker, "offsets": [known.get(number) for number in range(max(known) + 1)]}
+        for (topic, broker), known in found.items()
+    ]
 
 
 def _owners(seen: SeenGroup) -> list[dict[str, object]]:

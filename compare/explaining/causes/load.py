@@ -5,7 +5,6 @@ said is how far the largest load falls, with what no other choice of moves could
 """
 
 from collections.abc import Iterator, Mapping
-from fractions import Fraction
 from typing import Literal, TypeAlias
 
 from compare.auditing.group_figures import HEAVIEST
@@ -72,7 +71,7 @@ def _remedy(case: Case, weight: Weight, found: LoadAware, before: float, after: 
         text += (
             f"; if members are equally fast and nothing else arrives, it is handled in {after / before:.0%} of the time"
         )
-    text += f". {_proof(found)} {_way(case)}"
+    text += f". {found.proof()} {_way(case)}"
     orderly = (Risk("records in hand of a queue that moves are handled again, maybe out of order", SERIOUS),)
     return Remedy(
         text,
@@ -91,17 +90,6 @@ def _remedy(case: Case, weight: Weight, found: LoadAware, before: float, after: 
 def _queue(queue: Queue) -> str:
     topic, broker, number = queue
     return f"{topic}-{number}" if not broker else f"{topic} {broker}:{number}"
-
-
-def _proof(found: LoadAware) -> str:
-    """What is proven of the moves."""
-    level = float(found.shared.level / Fraction(1, len(found.allocation)))
-    reach = f"a largest load of {level:.3g} times the mean or less"
-    if found.proven:
-        return f"Proven: no fewer moves lead to {reach}, and no others so many lead to less."
-    if found.cost_at_least == found.cost:
-        return f"Proven: no fewer moves lead to {reach}."
-    return f"Proven: at least {several(found.cost_at_least, 'move')} would be needed for {reach}."
 
 
 def _way(case: Case) -> str:

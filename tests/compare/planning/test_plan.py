@@ -237,7 +237,7 @@ def test_the_steps_are_simulated_with_the_version_that_is_named(tmp_path: Path) 
 def test_bad_input_is_one_line(subtests: pytest.Subtests, tmp_path: Path) -> None:
     for arguments, expected in [
         (["--to", "rang"], "--to rang: did you mean range?"),
-        (["--to", "load-aware"], "no release brings load-aware along"),
+        (["--to", "load-awar"], "--to load-awar: did you mean load-aware?"),
         (["--to", "CONFIG"], "CONFIG needs settings of each member that a plan cannot know"),
         (["--to", "range"], "billing uses range already"),
         (["--to", "AVG", "--from", "range"], "--from range, expected --from with one of"),
