@@ -128,6 +128,11 @@ class BrokerAdapter:
         if timer == FLUSH:
             connections.persist(self.broker)
 
+    @property
+    def has_resets(self) -> bool:
+        """Whether a pull may be told to go on elsewhere."""
+        return any(self.broker.offsets.resets.values())
+
     def production(self, now: Time, sender: str, pull: PullMessage) -> Production | None:
         """What the queue takes in for which this is asked; None where anything else would happen than the answer."""
         return _production(self.broker, now, pull) if sender in self._beating else None

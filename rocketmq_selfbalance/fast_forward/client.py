@@ -18,7 +18,7 @@ from rocketmq_selfbalance.client.locks import by_broker
 from rocketmq_selfbalance.client.node import Client
 from rocketmq_selfbalance.client.requests import addresses_in_turn, consumer_data
 from rocketmq_selfbalance.client.threads import AskMembers, LockQueues, RefreshRoute, TellBroker
-from rocketmq_selfbalance.codes import BROADCASTING
+from rocketmq_selfbalance.codes import BROADCASTING, CLUSTERING
 from rocketmq_selfbalance.fast_forward import client_passes, contract
 from rocketmq_selfbalance.fast_forward.broker import Beating
 from rocketmq_selfbalance.fast_forward.client_passes import Passes
@@ -55,10 +55,18 @@ class ClientAdapter:
         client = self._client
         if client.ended:
             return _NOTHING
-        consumers = list(client.consumers.values())
-        if not client.running or _has_to_tell(client.service) or client.sent_back or not all(map(_waits, consumers)):
+        if _has_to_tell(client.service) or self._passes.are_refused:
             return None
-        if self._passes.are_refused or not _ABOUT_TO_BE_TOLD.isdisjoint(client.observed.life_of.values()):
+        return None if self._is_about_to_tell() else self._quiescence(passes=True)
+
+    def _is_about_to_tell(self) -> bool:
+        return not _ABOUT_TO_BE_TOLD.isdisjoint(self._client.observed.life_of.values())
+
+    def _quiescence(self, *, passes: bool) -> contract.Quiescence | None:
+        """``passes``: the next ones find nothing new; else the next one is a disturbance."""
+        client = self._client
+        consumers = list(client.consumers.values())
+        if not client.running or client.sent_back or not all(map(_waits, consumers)):
             return None
         pulls = {pulled[:3]: number for number, pulled in client.pulled.items()}
         under_way, flows = _under_way(client), _flows(client, consumers, pulls)
@@ -69,7 +77,7 @@ class ClientAdapter:
             return None
         exchanges = (
             *_tasks(client, consumers, commits, under_way),
-            _passes(client, members, under_way, vital=not self._passes.are_known),
+            *([_passes(client, members, under_way, vital=not self._passes.are_known)] if passes else ()),
             *_locks(client, consumers, under_way),
         )
         harmless = _harmless(exchanges)
@@ -80,7 +88,23 @@ class ClientAdapter:
         guarded = _guarded(client)
         # Timers of requests that were answered meanwhile: nothing comes of them.
         idle += [name for thread in client.watched if (name := ("thread", thread)) not in guarded]
-        return contract.Quiescence(exchanges, harmless, guarded, idle=idle, flows=flows)
+        alone = all(map(_reads_alone, consumers))
+        return contract.Quiescence(exchanges, harmless, guarded, idle=idle, flows=flows, reads_alone=alone)
+
+    def aside(self) -> contract.Quiescence | None:
+        """Of a client that is not quiescent, but does nothing that concerns others beside its tasks, before its next
+        pass or another of its timers is due, or a message comes. None where it may do more."""
+        client, consumers = self._client, list(self._client.consumers.values())
+        if client.service.in_pass or client.sent_back or not all(map(_reads_alone, consumers)):
+            return None
+        found = self._quiescence(passes=False)
+        if found is not None:
+            return found
+        under_way, commits = _under_way(client), _commits(client, consumers)
+        if not client.running or under_way is None or commits is None:
+            return contract.Quiescence(reads_alone=True)
+        exchanges = tuple(_tasks(client, consumers, commits, under_way))
+        return contract.Quiescence(exchanges, _harmless(exchanges), _guarded(client), reads_alone=True)
 
     def replay_messages(self, now: Time, sender: str, kind: type[Message], about: Any, out: Outbox) -> None:
         client = self._client
@@ -123,6 +147,16 @@ def _waits(consumer: Consumer) -> bool:
         and not (consumer.paused or consumer.leaving)
         and not any(each.dropped for each in consumer.table.values())
         and (consumer.kind == PUSH or not (consumer.pool.backlog or polling.would_keep(consumer)))
+    )
+
+
+def _reads_alone(consumer: Consumer) -> bool:
+    """Whether pulls and the user's code have no effect but on this consumer: nothing is sent back, no lock is held."""
+    pool = consumer.pool
+    return (
+        consumer.kind == PUSH
+        and consumer.message_model == CLUSTERING
+        and not (consumer.orderly or consumer.by_hand or pool.fails or pool.poison.known or pool.poison.copies)
     )
 
 

@@ -71,6 +71,13 @@ written, how long it takes for one, and the mean latency. What is under way is t
 how far it went (``replay_reading``, ``replay_reader``), and a little before the disturbance the client pulls anew, so
 that all is under way again as it would be. The same records are read by the same members as in a full run, and told in
 fewer facts; only one that comes within milliseconds of a queue's change of hands may be read on the other side of it.
+
+Somebody in a crowd
+-------------------
+Among many clients there is nearly always one who catches up, waits for its next pass, or sleeps while it shuts down. In
+a crowd (`flows.CROWD`) such a client does not keep the others from being passed over: where what it reads concerns
+nobody else (``reads_alone``), its pulls and its work are simulated meanwhile, with the exchanges of the brokers, and
+its other timers are disturbances. (What its flows have told lies ahead of its facts: all are heard at their times.)
 """
 
 from collections.abc import Callable, Collection, Hashable, Mapping, Sequence
@@ -336,3 +343,5 @@ class Quiescence(NamedTuple):
     idle: Collection[TimerName] = ()
     flows: Collection[Flow] = ()
     held: Collection[Held] = ()
+    reads_alone: bool = False
+    """What it pulls and handles concerns nobody else, however it does that (see the end of `contract`)."""

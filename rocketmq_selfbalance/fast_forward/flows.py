@@ -12,6 +12,7 @@ from protocols.engine.nodes import TICK, Message, Node, Outbox, Time, TimerName
 from protocols.engine.process import CLOCK, Process
 from protocols.load import Production, waits_for_hands
 from rocketmq_selfbalance.broker import BrokerNode
+from rocketmq_selfbalance.broker.state import HELD
 from rocketmq_selfbalance.client.node import Client
 from rocketmq_selfbalance.fast_forward import contract
 from rocketmq_selfbalance.fast_forward.broker import BrokerAdapter
@@ -88,13 +89,22 @@ def adapter_of(node: Node) -> Adapter | None:
 
 
 SHORTEST_MS = 1000.0
-"""To pass over less is not worth the while."""
+"""To pass over less is not worth the while,"""
+
+SHORTEST_OF_CROWD_MS = 200.0
+"""or less than that of many flows."""
 
 EVEN_PER_SECOND = 2.0
 """Where fewer records come in, each is told for itself, at its time."""
 
 BUSY = 0.8
 """Where more than this share of a client's hands work on average, every record is simulated."""
+
+CROWD = 32
+"""Among so many processes there is nearly always somebody who is not quiescent: he is simulated alone (`_apart`)."""
+
+APART = 4
+"""How many queues have to be followed for each client that is simulated alone."""
 
 SETTLING = 2
 """How often a record can be asked for, brought and handled before a disturbance: then all is under way as ever."""
@@ -132,6 +142,9 @@ class Currents:
         """``states`` and ``adapters``: of all processes that run and do not hang."""
         self._simulation = simulation
         self.alive: Sequence[Current] = list(_alive(simulation, states, adapters, troubles))
+        self.apart = _apart(simulation, states, adapters, self.alive)
+        self.too_many_apart = APART * len(self.apart) > len(self.alive)
+        """They will be fewer soon."""
         self._messages: set[tuple[object, ...]] = set()
         """Link, type and number of the messages."""
         self._sent: list[tuple[Link, int]] = []
@@ -151,9 +164,13 @@ class Currents:
                     self._timers.add((name, held.timer))
 
     def has_message(self, link: Link, message: Message) -> bool:
+        if self.apart and type(message) in _PULLS and not self.apart.isdisjoint((link.sender_name, link.receiver.name)):
+            return True
         return bool(self._messages) and (link, type(message), *message[:1]) in self._messages
 
     def has_timer(self, name: str, timer: TimerName) -> bool:
+        if self.apart and timer[0] in _OF_READING and (timer[2] if timer[0] == HELD else name) in self.apart:
+            return True
         return (name, timer) in self._timers
 
     def pass_over(self, horizon: Time) -> bool:
@@ -164,7 +181,8 @@ class Currents:
         latency, since = simulation.latency, simulation.now
         circle = 2 * latency.most + max(current.flow.delay for current in self.alive)
         until = floor((horizon - SETTLING * circle) / TICK) * TICK
-        if until - since < max(SHORTEST_MS, SETTLING * circle):
+        shortest = SHORTEST_MS if len(simulation.processes) < CROWD else SHORTEST_OF_CROWD_MS
+        if until - since < max(shortest, SETTLING * circle):
             return False
         taken = self._take_back()
         steps: list[tuple[Time, int, Current, contract.Stretch]] = []
@@ -180,7 +198,7 @@ class Currents:
         first = min(ends)
         simulation.root = CLOCK
         for simulation.now, _, (client, _, link, _, reader, source), stretch in steps:
-            later = stretch.until > first
+            later = stretch.until > first or bool(self.apart)
             reader.replay_reading(stretch.until, stretch, contract.ReplayOutbox(client, tells=True, later=later))
             out = contract.ReplayOutbox(cast(Process, link.receiver), tells=True, later=later)
             source.replay_reader(stretch.until, client.name, stretch, out)
@@ -215,14 +233,35 @@ class Currents:
         left, taken = [], set()
         for entry in heap:
             link, message = entry[4], entry[5]
-            if type(link) is Link and self.has_message(link, message):
-                taken.add((link, type(message), message[0]))
+            if type(link) is Link and (key := (link, type(message), *message[:1])) in self._messages:
+                taken.add(key)
             else:
                 left.append(entry)
         if taken:
             heap[:] = left
             heapify(heap)
         return taken
+
+
+_PULLS = frozenset({PullMessage, PullAnswer})
+_OF_READING = frozenset({"consumed", "pull", "pull timeout", HELD})
+
+
+def _apart(
+    simulation: "Simulation",
+    states: Mapping[str, contract.Quiescence],
+    adapters: Mapping[Process, Adapter],
+    alive: Sequence[Current],
+) -> frozenset[str]:
+    """Clients of a crowd whose reading is simulated while that of others is passed over, and disturbs nobody: they
+    catch up, or have begun or ended a moment ago. In a small group somebody else's reading costs too little for that.
+    """
+    if not alive or len(simulation.processes) < CROWD:
+        return frozenset()
+    if any(isinstance(each, BrokerAdapter) and each.has_resets for each in adapters.values()):
+        return frozenset()
+    follow = {current.client.name for current in alive}
+    return frozenset([name for name, state in states.items() if state.reads_alone and name not in follow])
 
 
 def _stretches(current: Current, since: Time, until: Time, latency: Latency) -> Iterator[contract.Stretch]:

@@ -8,8 +8,10 @@ from typing import TYPE_CHECKING, Any, NamedTuple, cast
 from protocols.engine.links import Link
 from protocols.engine.nodes import Message, Time
 from protocols.engine.process import CLOCK, Entry, Happening, Process
+from rocketmq_selfbalance.fast_forward.broker import BrokerAdapter
+from rocketmq_selfbalance.fast_forward.client import ClientAdapter
 from rocketmq_selfbalance.fast_forward.contract import Call, Exchange, Judge, Quiescence, Troubles, is_sound
-from rocketmq_selfbalance.fast_forward.flows import Adapter, Currents
+from rocketmq_selfbalance.fast_forward.flows import CROWD, Adapter, Currents
 from rocketmq_selfbalance.fast_forward.scheduled import Passed, ScheduledExchange
 from rocketmq_selfbalance.messages.offsets import PullAnswer, PullMessage
 
@@ -104,6 +106,8 @@ class QuiescentWorld(NamedTuple):
             if not process.hung:
                 adapter = adapter_of(process)
                 state = None if adapter is None else adapter.quiescence(simulation.now)
+                if state is None and isinstance(adapter, ClientAdapter) and len(processes) >= CROWD:
+                    state = adapter.aside()
                 if adapter is None or state is None:
                     return Active(process.name, len(states) + 1)
                 states[process.name] = state
@@ -121,7 +125,10 @@ class QuiescentWorld(NamedTuple):
             process = self.simulation.processes[name]
             schedule: list[ScheduledExchange] = []
             waiting: list[ScheduledExchange] = []
-            under_way = False
+            # While somebody reads on for himself, which offsets brokers write is not known ahead.
+            under_way = name in currents.apart or (
+                bool(currents.apart) and isinstance(self.adapters[process], BrokerAdapter)
+            )
             for exchange in state.exchanges:
                 links = self._links(process, exchange)
                 if links is None:

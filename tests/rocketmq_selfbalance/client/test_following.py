@@ -96,6 +96,38 @@ def test_ordered_consumption_is_followed_as_well(what: str) -> None:
     assert on_disk(quick) == on_disk(full)
 
 
+CROWD = {f"c{number:02d}": {"subscribe": ("T",), "handle": 20.0} for number in range(36)}
+CROWD_QUEUES = {"T": {"broker-a": 50, "broker-b": 40}}
+
+
+@rows(
+    ("events", "in_flight"),
+    [
+        ([at(50.03, hang="c03", **{"for": 16_000.0}), at(83.37, broker="broker-b", does="kill")], 0),
+        ([at(41.23, leave="c02"), at(46.71, restart="c02"), at(57.03, crash="c30")], 1),
+    ],
+)
+def test_a_crowd_is_followed_while_some_catch_up_or_wait_for_their_next_pass(events: list[Any], in_flight: int) -> None:
+    """A record in flight when its queue changes hands may be handled at the other side of that."""
+    quick, full = (
+        Lived(CROWD_QUEUES, CROWD, *events, seconds=84, produce=6.0, full=full, rates={"T-broker-a-7": 30.0})
+        for full in (False, True)
+    )
+    owners = [{(fact.member, fact.queues) for _, _, fact in each.told(Owns)} for each in (quick, full)]
+    assert owners[0] == owners[1]
+    ours, theirs = handled(quick), handled(full)
+    assert ours.keys() == theirs.keys()
+    assert all(abs(len(ours[key]) - len(theirs[key])) <= in_flight for key in ours)
+    disks = [
+        {name: disk.offsets.offsets for name, disk in each.cluster.servers.disks.items()} for each in (quick, full)
+    ]
+    assert disks[0] == disks[1]
+    assert quick.variant.simulation.messages == pytest.approx(full.variant.simulation.messages, abs=90 * in_flight)
+    assert quick.variant.simulation.number < full.variant.simulation.number / 3
+    times = [time for time, _, _ in quick.facts]
+    assert times == sorted(times)
+
+
 def test_a_killed_broker_forgets_what_it_had_not_written() -> None:
     """It writes every five seconds, the last time 4.8 s before."""
     quick, full = (lived(killed(84.8, 200), 10.0, seconds=100, full=full) for full in (False, True))
