@@ -3,7 +3,7 @@ by real consumers that `assign()` themselves."""
 
 import json
 import time
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from threading import Event, Thread
@@ -91,11 +91,11 @@ def test_a_check_says_by_the_source_s_own_rates_whether_a_move_would_help() -> N
     even = dict(zip((*one, *other), (9.0, 1.0, 5.0, 5.0), strict=True))
     uneven = dict(zip((*one, *other), (9.0, 9.0, 1.0, 1.0), strict=True))
     for rates, holds, said in (
-        (even, True, "which moves would not bring much lower"),
+        (even, True, "largest rate 1.00 times the mean, for which no queue has to move"),
         (uneven, False, "1 move would even out the rates"),
         ({}, None, "rates (a running cluster does"),
     ):
-        shown = shares_by_load(observed({"x": one, "y": other}, "load-aware", rates=rates))
+        shown = shares_by_load(None)(observed({"x": one, "y": other}, "load-aware", rates=rates))
         assert shown.holds is holds
         assert said in shown.text
 
@@ -155,14 +155,14 @@ def end(workers: Iterable[Worker]) -> None:
 
 
 @contextmanager
-def producing(bootstrap: str) -> Iterator[None]:
+def producing(bootstrap: str, rates: Sequence[float] = RATES) -> Iterator[None]:
     stop = Event()
 
     def write() -> None:
         producer = Producer({"bootstrap.servers": bootstrap, "linger.ms": 0})
-        began, written = time.monotonic(), [0] * len(RATES)
+        began, written = time.monotonic(), [0] * len(rates)
         while not stop.wait(0.05):
-            for number, rate in enumerate(RATES):
+            for number, rate in enumerate(rates):
                 while written[number] < (time.monotonic() - began) * rate:
                     producer.produce("orders", b"x", partition=number)
                     written[number] += 1
