@@ -218,7 +218,13 @@ def kept(bootstrap: str, path: Path) -> str:
 
 def test_a_served_group_goes_to_lists_as_the_plan_says(tmp_path: Path) -> None:
     options = ("kafka", "--port", "0", "--topic", f"orders:{len(RATES)}", "--initial-delay", "1s")
-    with serving(*options) as (_, line), producing(bootstrap := line.split()[-1]):
+    with serving(*options) as (_, line):
+        go_to_lists(line.split()[-1], tmp_path)
+
+
+def go_to_lists(bootstrap: str, folder: Path) -> None:
+    """Plan, carry the plan out with consumers in threads, and let each step be checked, before it is done, too."""
+    with producing(bootstrap):
         workers = {f"w{number}": Worker(bootstrap, f"w{number}") for number in range(3)}
         start(workers.values())
         plan = planned_when_all_is_known(f"kafka://{bootstrap}")
@@ -232,7 +238,7 @@ def test_a_served_group_goes_to_lists_as_the_plan_says(tmp_path: Path) -> None:
             told = ("--to", "load-aware:assign", "--from", "range", "--before", before, f"kafka://{bootstrap}")
             return run("--check", str(step), *told)
 
-        before = kept(bootstrap, tmp_path / "first.txt")
+        before = kept(bootstrap, folder / "first.txt")
         assert check(1)[0] == 1, "its members are there still"
         end(workers.values())
         workers = {name: Worker(bootstrap, name, numbers) for name, numbers in lists.items()}
@@ -240,7 +246,7 @@ def test_a_served_group_goes_to_lists_as_the_plan_says(tmp_path: Path) -> None:
         time.sleep(2)
         assert check(1) == (0, AS_PROMISED.format(1))
         end([workers[old]])
-        before = kept(bootstrap, tmp_path / "second.txt")
+        before = kept(bootstrap, folder / "second.txt")
         workers[old] = Worker(bootstrap, old, [each for each in lists[old] if each != number])
         start([workers[old]])
         time.sleep(2)
