@@ -1,4 +1,4 @@
-"""`equipoise plan --to load-aware:assign` on a real Kafka 4.4.0, carried out as the fast suite does on a served group."""
+"""`equipoise plan --to load-aware:assign` on a real Kafka 4.4.0, carried out as the fast suite does on a served one."""
 
 from pathlib import Path
 
