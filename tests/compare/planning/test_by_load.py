@@ -65,7 +65,7 @@ def test_lists_go_step_by_step_from_the_busiest_on(tmp_path: Path) -> None:
     [
         (["load-aware", "--from", "uniform"], "see neither rate nor lag, expected load-aware:assign"),
         (["LOAD_AWARE", "--from", "range"], "--from range, expected --from with one of rocketmq:AVG"),
-        (["load-aware", "--from", "range", "--library", "librdkafka"], "takes no assignor of one's own"),
+        (["load-aware", "--from", "range", "--library", "librdkafka"], "takes no assignor of yours"),
         (["sticky", "--capacity", "5", "--from", "range"], "--capacity 5: what members can handle, expected --to"),
     ],
 )
