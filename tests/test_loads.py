@@ -5,28 +5,37 @@ from pathlib import Path
 import pyarrow.parquet as pq
 import pytest
 
+from protocols import UserError
 from tools.loads.__main__ import FIGURES, table
-from tools.loads.contenders import FREE, OURS, contenders, modified_fit
-from tools.loads.day import Outcome, Seen, live
-from tools.loads.families import Load, families
+from tools.loads.contenders import FREE, OURS, TOLD, contenders, modified_fit
+from tools.loads.day import Contender, Outcome, Seen, live
+from tools.loads.families import Load, families, held_out
+from tools.loads.recorded import recorded
 
 DOCS = Path(__file__).parents[1] / "docs"
 ROWS = pq.read_table(DOCS / "load" / "outcomes.parquet").to_pylist()
 
 
 @pytest.mark.parametrize(
-    ("family", "contender"), [(4, OURS), (5, "kafka: sticky"), (0, "modified worst fit"), (3, FREE)]
+    ("load", "contender"),
+    [
+        *((families(2)[3], name) for name in (OURS, FREE)),
+        (families(2)[4], TOLD),
+        (families(2)[5], "kafka: sticky"),
+        (families(2)[0], "modified worst fit"),
+        (held_out(2)[4], OURS),
+    ],
+    ids=lambda each: each.name if isinstance(each, Load) else each,
 )
-def test_a_figure_on_the_page_comes_out_again(family: int, contender: str) -> None:
-    load = families(2)[family]
-    found = live(load, contenders(load)[contender], **({"move_s": 0} if contender == FREE else {}))
+def test_a_figure_on_the_page_comes_out_again(load: Load, contender: str) -> None:
+    found = live(load, contenders(load)[contender])
     (kept,) = [row for row in ROWS if (row["family"], row["contender"], row["seed"]) == (load.name, contender, 2)]
     assert {name: getattr(found, name) for name in FIGURES} == pytest.approx({name: kept[name] for name in FIGURES})
 
 
 def test_the_page_has_the_figures_of_the_file() -> None:
     page = (DOCS / "load.md").read_text(encoding="utf-8")
-    for load in families():
+    for load in (*families(), recorded()):
         found: dict[str, list[Outcome]] = {}
         for row in ROWS:
             if row["family"] == load.name:
@@ -39,7 +48,7 @@ def test_the_page_has_the_figures_of_the_file() -> None:
 def test_what_a_member_cannot_handle_waits_and_ages() -> None:
     """Two queues of 10/s at a member of 15/s: 5/s wait; a third record in four is handled ever later."""
     load = Load("made", "", ((10.0, 10.0),) * 100, ((15.0,),) * 100)
-    found = live(load, lambda seen: [0, 0])
+    found = live(load, Contender(lambda seen: [0, 0]))
     assert found.lag[-1] == pytest.approx(500)
     assert found.moves == found.unowned_queue_s == 0
     assert 24 < found.p99_age_s < 26
@@ -51,3 +60,29 @@ def test_modified_fit_opens_a_bin_only_for_what_fits_in_no_open_one(best: bool, 
     """Member 1, with 80, is first; it has room for 20 of member 0's queue."""
     seen = Seen(0, (first, 30.0, 50.0), (), (0, 0, 0), {0: 100.0, 1: 100.0}, (0, 1, 1))
     assert modified_fit(best=best)(seen) == at
+
+
+@pytest.mark.parametrize("alert", [True, False])
+def test_who_is_alert_is_asked_as_soon_as_more_waits_than_a_second_s_work(alert: bool) -> None:
+    """From 20 s on a queue of 150/s is at a member of 100/s: 50 wait after a second, more than 100 after three."""
+    load = Load("made", "", ((10.0, 10.0),) * 20 + ((150.0, 10.0),) * 40, ((100.0, 200.0),) * 60)
+    asked: list[int] = []
+
+    def ask(seen: Seen) -> list[int]:
+        asked.append(seen.second)
+        return [1, 1] if max(seen.lag) > 50 else [0, 0]
+
+    live(load, Contender(ask, alert=alert))
+    assert asked[:2] == [0, 15]
+    assert asked[2] == (22 if alert else 30)
+
+
+def test_a_folder_of_snapshots_is_played_as_it_was_recorded() -> None:
+    """300 records/s came to twelve queues; the hottest one was another after 200 s."""
+    load = recorded()
+    assert {len(rates) for rates in load.rates} == {12}
+    assert sum(map(sum, load.rates)) / len(load.rates) == pytest.approx(300, rel=0.05)
+    first, last = ([sum(each) for each in zip(*part, strict=True)] for part in (load.rates[:150], load.rates[-100:]))
+    assert first.index(max(first)) != last.index(max(last))
+    with pytest.raises(UserError, match="0 polls of group nobody"):
+        recorded(group="nobody")

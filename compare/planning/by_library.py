@@ -43,7 +43,7 @@ def _way(subject: Subject, target: Target, library: Library) -> LibraryWay:
     else:
         lacks = ""
     if not lacks and target.strategy and target.strategy not in SERVER and library.assignor(target.strategy) is None:
-        lacks = f"has no {target.strategy}{has}" + ("; it takes no assignor of one's own" if target.by_load else "")
+        lacks = f"has no {target.strategy}{has}" + ("; it takes no assignor of yours" if target.by_load else "")
     return (
         LibraryWay(library, None, f"{known} {lacks}.")
         if lacks

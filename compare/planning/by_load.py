@@ -6,6 +6,7 @@ consumers `assign()` themselves (`--to load-aware:assign`). Kafka's consumer pro
 assignors run in the broker and see neither rate nor lag.
 """
 
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
@@ -82,8 +83,13 @@ class GroupLoad:
 
     @property
     def produced(self) -> dict[str, float]:
-        """By the name of the queue, records per second that come."""
-        return {queue_name(queue): round(load.rate, 3) for queue, load in self.loads.items()}
+        """By the name of the queue, records per second that come; of the queues that a scenario with as many has."""
+        counts = Counter((queue.topic, queue.broker) for queue in self.loads)
+        return {
+            queue_name(queue): round(load.rate, 3)
+            for queue, load in self.loads.items()
+            if queue.number < counts[queue.topic, queue.broker]
+        }
 
     def by_strategy(self) -> Allocation:
         """What the strategy makes of it, which knows no capacity. RocketMQ's looks at each topic for itself and does

@@ -213,6 +213,7 @@ def _step(
         f"equipoise plan --check {number + 1} --group {quote(subject.group)} --from {subject.strategy}"
         f" --to {quote(target.text)} --members {len(subject.members)}{before}"
         + (f" --library {subject.spoken[0]}" if subject.libraries_given else "")
+        + (f" --capacity {target.capacity:g}" if target.capacity else "")
         + " SOURCE"
     )
     return {

@@ -85,7 +85,7 @@ def _bring_along(subject: Subject, new: str) -> None:
         library = LIBRARIES[key]
         if new in UNRELEASED and not library.own_assignor:
             raise UserError(
-                f"--to {new}: {_seems(subject, member)}, which takes no assignor of one's own ({library.known_at}),"
+                f"--to {new}: {_seems(subject, member)}, which takes no assignor of yours ({library.known_at}),"
                 f" expected {new}:assign (lists for assign())"
             )
         if library.assignor(new) is None:

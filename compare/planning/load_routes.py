@@ -26,11 +26,11 @@ MOST_STEPS = 9
 """Steps of a plan at most."""
 
 
-def with_gain(subject: Subject, way: Route) -> Route:
+def with_gain(subject: Subject, way: Route, capacity: float | None) -> Route:
     """The way to a strategy by load, after whose first step it is in use: with what that brings, and what the checks
     ask."""
     load = subject.by_load
-    steps = [replace(step, promises=(*step.promises, shares_by_load)) for step in way.steps]
+    steps = [replace(step, promises=(*step.promises, shares_by_load(capacity))) for step in way.steps]
     steps[0] = replace(steps[0], gain=None if load is None else whole_gain(load, load.by_strategy()))
     of_strategy = _OF_ROCKETMQ if subject.system == "rocketmq" else _OF_KAFKA
     return replace(way, steps=steps, notes=[*way.notes, of_strategy, _FROM_TODAY, *_certificate(load)])
@@ -166,30 +166,36 @@ def _committed(observed: ObservedGroup) -> dict[Queue, int]:
     return {queue: end - lag for queue, end in observed.ends.items() if (lag := observed.lag.get(queue)) is not None}
 
 
-def shares_by_load(observed: ObservedGroup) -> Shown:
-    """By the rates (or lags) that the source shows now, no move would bring the largest load nearer to the least
-    possible one than the strategy cares for. RocketMQ's strategy looks at each topic for itself."""
-    modelled = model_of(observed)
-    if modelled is None or modelled.today.double_owned:
-        return Shown(None, "who owns every queue")
-    group = modelled.group
-    queues = [queue for topic, who in group.subscribers().items() if who for queue in group.topics[topic]]
-    try:
-        loads, basis = told_loads(observed, queues)
-    except UserError:
-        return Shown(None, "rates (a running cluster does, read twice: --rate-over)")
-    topics = [[topic] for topic in group.topics] if observed.system == "rocketmq" else [list(group.topics)]
-    cost, worst = 0, 0.0
-    for each in topics:
-        part = Group(group.members, {topic: group.topics[topic] for topic in each}, name=group.name)
-        found = load_aware(part, modelled.today, loads, hysteresis=HYSTERESIS)
-        cost, worst = cost + found.cost, max(worst, found.highest or 0.0)
-    if cost:
-        return Shown(
-            False,
-            f"{several(cost, 'move')} would even out the {basis}s that the source shows: the members' table is another",
-        )
-    return Shown(True, f"largest {basis} {ratio(worst)} times the mean, which moves would not bring much lower")
+def shares_by_load(capacity: float | None) -> Promise:
+    """By the rates (or lags) that the source shows now, no move is needed: everybody keeps up, where it is known what
+    a member can handle; else none would bring the largest load nearer to the least possible one than the strategy cares
+    for. RocketMQ's strategy looks at each topic for itself."""
+
+    def shown(observed: ObservedGroup) -> Shown:
+        modelled = model_of(observed)
+        if modelled is None or modelled.today.double_owned:
+            return Shown(None, "who owns every queue")
+        group = modelled.group
+        queues = [queue for topic, who in group.subscribers().items() if who for queue in group.topics[topic]]
+        try:
+            loads, basis = told_loads(observed, queues)
+        except UserError:
+            return Shown(None, "rates (a running cluster does, read twice: --rate-over)")
+        topics = [[topic] for topic in group.topics] if observed.system == "rocketmq" else [list(group.topics)]
+        cost, highest = 0, 0.0
+        for each in topics:
+            part = Group(group.members, {topic: group.topics[topic] for topic in each}, name=group.name)
+            found = load_aware(part, modelled.today, loads, capacity=capacity, hysteresis=HYSTERESIS)
+            cost, highest = cost + found.cost, max(highest, found.highest or 0.0)
+        if cost:
+            text = f"{several(cost, 'move')} would even out the {basis}s that the source shows"
+            return Shown(False, f"{text}: the members' table is another")
+        level = f"{ratio(highest)} times the mean" if capacity is None else f"{highest:.0%} of what a member can handle"
+        if capacity is not None and highest > 1:
+            return Shown(False, f"largest {basis} {level}, and moves alone do not help: it takes more members")
+        return Shown(True, f"largest {basis} {level}, for which no queue has to move")
+
+    return shown
 
 
 def settings_with_rates(subject: Subject, load: GroupLoad) -> Subject:

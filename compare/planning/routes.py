@@ -261,4 +261,4 @@ def way(subject: Subject, target: Target) -> Route:
         load_routes.refuse_by_strategy(subject, target.text)
     in_system = kafka_routes.another_strategy if subject.system == "kafka" else another_strategy
     found = in_system(subject, target.strategy)
-    return load_routes.with_gain(subject, found) if target.by_load else found
+    return load_routes.with_gain(subject, found, target.capacity) if target.by_load else found

@@ -23,7 +23,8 @@ _QUEUES = re.compile(r"queues:(.+)=([0-9]{1,9})", re.ASCII | re.DOTALL)
 class Target:
     """``text`` as given. One of the others says what is asked for: ``strategy`` (with its ``system``), ``members``
     (their number), ``topic`` and ``queues`` (its number of queues), or none of them: static members. ``by_load``: by
-    what queues bring, by a strategy (whose name depends on the group's system: `of`) or by lists for assign()."""
+    what queues bring, by a strategy (whose name depends on the group's system: `of`) or by lists for assign();
+    ``capacity``: records per second that a member can handle, where the user says so."""
 
     text: str
     strategy: str = ""
@@ -31,6 +32,7 @@ class Target:
     topic: str = ""
     queues: int = 0
     by_load: Literal["", "strategy", "lists"] = ""
+    capacity: float | None = None
 
     def of(self, system: str) -> "Target":
         """The same for a group of this system."""

@@ -124,7 +124,7 @@ def plan(
     (one file that ends with .yaml or .yml) is planned for as its group is when its events are over. Costs are
     simulated: of a real group with the settings and the load that the plan names as assumptions.
     """
-    target = parse(to)
+    target = replace(parse(to), capacity=capacity)
     timing = Timing(_duration("--gap", gap), _duration("--downtime", downtime))
     if timing.gap <= timing.downtime:
         raise UserError(f"--gap {gap}: not longer than --downtime {downtime}, expected a longer time")
@@ -132,8 +132,8 @@ def plan(
     if report is not None:
         check_report(report)
     if check is None:
-        _refuse_alone(target, before, count, capacity)
-    over = rate_over or (RATE_OVER_S if target.by_load else None)
+        _refuse_alone(before, count)
+    over = _rate_over(target, rate_over)
     scenario = _scenario(sources)
     if check is not None:
         if scenario is not None:
@@ -142,7 +142,7 @@ def plan(
         earlier = None if before is None else _observed((before,), after.name, command_config, timeout)
         return _check(after, earlier, target.of(after.system), today, library, check, count)
     observed = None if scenario is not None else _observed(sources, group, command_config, timeout, over)
-    subject = _subject(observed, scenario, group, target, today, capacity)
+    subject = _subject(observed, scenario, group, target, today)
     target = target.of(subject.system)
     subject = _with_versions(subject if library is None else with_library(subject, library), versions)
     found_route = route(subject, target)
@@ -166,25 +166,29 @@ def _subject(
     group: str | None,
     target: Target,
     today: str | None,
-    capacity: float | None,
 ) -> Subject:
     """The observed group, else the scenario's; with its load where the target is one by load."""
     if observed is not None:
         subject = of_observed(observed, today)
         if target.by_load == "strategy":
             refuse_by_strategy(subject, target.text)
-        load = load_of_observed(subject, observed, capacity) if target.by_load else None
+        load = load_of_observed(subject, observed, target.capacity) if target.by_load else None
     else:
         written = read(str(scenario))
         subject = of_scenario(written, group, target.system, today)
-        load = load_of_scenario(written, subject, today, capacity) if target.by_load else None
+        load = load_of_scenario(written, subject, today, target.capacity) if target.by_load else None
     return subject if load is None else settings_with_rates(subject, load)
 
 
-def _refuse_alone(target: Target, before: str | None, count: int | None, capacity: float | None) -> None:
-    """Options that mean nothing without --check, or without a target by load."""
-    if capacity is not None and not target.by_load:
-        raise UserError(f"--capacity {capacity:g}: what members can handle, expected --to load-aware beside it")
+def _rate_over(target: Target, given: float | None) -> float | None:
+    """Seconds between two readings for rates; None: nobody asks for them."""
+    if target.capacity is not None and not target.by_load:
+        raise UserError(f"--capacity {target.capacity:g}: what members can handle, expected --to load-aware beside it")
+    return given or (RATE_OVER_S if target.by_load else None)
+
+
+def _refuse_alone(before: str | None, count: int | None) -> None:
+    """Options that mean nothing without --check."""
     if count is not None:
         raise UserError(f"--members {count}: says how many members a group had, expected --check beside it")
     if before is not None:

@@ -6,15 +6,14 @@ opens and takes the largest of the rest that fit; what is left goes to any bin, 
 is free; here the members are given, and what fits nowhere goes to whoever has least.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from math import ceil
 
 from compare import QueueLoad, load_aware
-from compare.optima import LoadAware
 from kafka_coordinator import assign
 from protocols import Allocation, Group, Queue
-from tools.loads.day import MOVE_S, Contender, Seen
+from tools.loads.day import Contender, Seen
 from tools.loads.families import Load
 
 AHEAD_S = 60
@@ -25,11 +24,10 @@ HYSTERESIS = 0.1
 DRAIN_S = 30.0
 """The limit that load-aware works to."""
 
-EVERY_MOVE = 20
-"""Where a move costs what waits because of it, so many records besides."""
+Ask = Callable[[Seen], Sequence[int]]
 
 
-def of_kafka(name: str) -> Contender:
+def of_kafka(name: str) -> Ask:
     """One of Kafka's assignors, at whose turn nothing changes unless members do."""
 
     def ask(seen: Seen) -> list[int]:
@@ -52,7 +50,7 @@ def lag_greedy(seen: Seen) -> list[int]:
     return at
 
 
-def modified_fit(best: bool) -> Contender:
+def modified_fit(best: bool) -> Ask:
     """Landau et al.'s modified worst fit or best fit."""
 
     def ask(seen: Seen) -> list[int]:
@@ -96,75 +94,66 @@ def keda_like(seen: Seen) -> list[int]:
     return list(of_kafka("sticky")(replace(seen, capacity=chosen, owner=owner)))
 
 
-def by_load(seen: Seen, hysteresis: float = HYSTERESIS, *, weighed: bool = False) -> LoadAware:
-    """What our strategy says to what is seen. ``weighed``: a move costs by what waits because of it, not one each."""
+def by_load(seen: Seen, hysteresis: float = HYSTERESIS) -> list[int]:
+    """What our strategy says to what is seen."""
     group, today = _group(seen)
     loads = {
         queue: QueueLoad.measured(rates, round(lag))
         for queue, rates, lag in zip(group.queues, zip(*seen.parts, strict=True), seen.lag, strict=True)
     }
     capacity = {str(member): each for member, each in seen.capacity.items()}
-    cost = {queue: EVERY_MOVE + round(load.rate + load.lag / MOVE_S) for queue, load in loads.items()}
-    return load_aware(
-        group,
-        today,
-        loads,
-        capacity=capacity,
-        move_cost=cost if weighed else None,
-        drain_s=DRAIN_S,
-        hysteresis=hysteresis,
-        steps=2_000,
-    )
+    found = load_aware(group, today, loads, capacity=capacity, drain_s=DRAIN_S, hysteresis=hysteresis, steps=2_000)
+    return _members(group, found.allocation)
 
 
-def ours(weighed: bool) -> Contender:
-    """`load_aware` with what was measured in the last half minute."""
-
-    def ask(seen: Seen) -> list[int]:
-        found = by_load(seen, weighed=weighed)
-        return _members(found.allocation.group, found.allocation)
-
-    return ask
-
-
-def clairvoyant(load: Load, *, free: bool, told: bool = False) -> Contender:
+def clairvoyant(load: Load, *, free: bool, told: bool = False) -> Ask:
     """One who knows the rates and capacities of the next `AHEAD_S` seconds; ``told``: only up to the next change, of
     which it learns as it happens. ``free``: moves cost it nothing, so that it evens out everything; else it is our
     strategy with that knowledge."""
 
     def ask(seen: Seen) -> list[int]:
-        end = min([each for each in load.changes if told and each > seen.second], default=len(load.rates))
+        changes = (load.changes or ()) if told else ()
+        end = min([each for each in changes if each > seen.second], default=len(load.rates))
         ahead = slice(seen.second, min(seen.second + AHEAD_S, end))
         rate = tuple(sum(each) / len(load.rates[ahead]) for each in zip(*load.rates[ahead], strict=True))
         capacity = {member: min(each[member] for each in load.capacity[ahead]) for member in seen.capacity}
         owner = (-1,) * len(rate) if free else seen.owner
         known = replace(seen, rate=rate, parts=(rate,), owner=owner, capacity=capacity)
-        found = by_load(known, 0.0 if free else HYSTERESIS)
-        return _members(found.allocation.group, found.allocation)
+        return by_load(known, 0.0 if free else HYSTERESIS)
 
     return ask
 
 
 FREE, FEWEST, OURS = "clairvoyant, moves are free", "clairvoyant, load-aware", "load-aware"
 TOLD_FREE, TOLD = "told of changes, moves are free", "told of changes, load-aware"
-WEIGHED = "load-aware, moves by what waits"
+EVERY_15 = "load-aware, asked every 15 s alone"
+
+
+def of_ours(load: Load) -> dict[str, Contender]:
+    """Ours and those that bound it. Nobody can be told of changes that nobody knows."""
+    told = {
+        TOLD_FREE: Contender(clairvoyant(load, free=True, told=True), alert=True, move_s=0),
+        TOLD: Contender(clairvoyant(load, free=False, told=True), alert=True),
+    }
+    return {
+        FREE: Contender(clairvoyant(load, free=True), move_s=0),
+        FEWEST: Contender(clairvoyant(load, free=False)),
+        **({} if load.changes is None else told),
+        OURS: Contender(by_load, alert=True),
+        EVERY_15: Contender(by_load),
+    }
 
 
 def contenders(load: Load) -> dict[str, Contender]:
     """By the names of the page."""
     return {
-        FREE: clairvoyant(load, free=True),
-        FEWEST: clairvoyant(load, free=False),
-        TOLD_FREE: clairvoyant(load, free=True, told=True),
-        TOLD: clairvoyant(load, free=False, told=True),
-        OURS: ours(weighed=False),
-        WEIGHED: ours(weighed=True),
-        "kafka: sticky": of_kafka("sticky"),
-        "kafka: uniform": of_kafka("uniform"),
-        "lag-based, greedy": lag_greedy,
-        "modified worst fit": modified_fit(best=False),
-        "modified best fit": modified_fit(best=True),
-        "KEDA-like, sticky": keda_like,
+        **of_ours(load),
+        "kafka: sticky": Contender(of_kafka("sticky")),
+        "kafka: uniform": Contender(of_kafka("uniform")),
+        "lag-based, greedy": Contender(lag_greedy),
+        "modified worst fit": Contender(modified_fit(best=False)),
+        "modified best fit": Contender(modified_fit(best=True)),
+        "KEDA-like, sticky": Contender(keda_like),
     }
 
 

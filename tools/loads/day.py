@@ -2,18 +2,22 @@
 
 Every `ASK_S` seconds, and when a member joins, a contender is asked who gets what, and sees what a controller could
 have measured: the rates of the last `PAST_S` seconds (and of each `PART_S` of them), what waits, and what each member
-could handle in that time. A queue that moves is read by nobody for `MOVE_S`. A member shares its time among
-its queues as the model of `protocols.load` does: each as much as the others, but none more than it has.
+could handle in that time. One who is ``alert`` is asked at once, too, when more waits at a member than it handles in
+`ALERT_S`, and the more the longer; not again before its moves are made. A queue that moves is read by nobody for
+`MOVE_S`. A member shares its time among its queues as the model of `protocols.load` does: each as much as the others,
+but none more than it has.
 """
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from itertools import compress
 
 import numpy as np
 
 from tools.loads.families import Load
 
-ASK_S, PAST_S, PART_S = 15, 30, 5
+ASK_S, PAST_S, PART_S = 15, 30, 2
+ALERT_S = 1.0
 MOVE_S = 3
 """How long nobody reads a queue that moves: a heartbeat interval of Kafka's cooperative protocol."""
 
@@ -31,7 +35,13 @@ class Seen:
     owner: tuple[int, ...]
 
 
-Contender = Callable[[Seen], Sequence[int]]
+@dataclass(frozen=True, slots=True)
+class Contender:
+    """``ask``: from what is seen to the member of each queue. ``move_s``: how long nobody reads a queue that moves."""
+
+    ask: Callable[[Seen], Sequence[int]]
+    alert: bool = False
+    move_s: int = MOVE_S
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,7 +57,7 @@ class Outcome:
     lag: tuple[float, ...]
 
 
-def live(load: Load, ask: Contender, move_s: int = MOVE_S) -> Outcome:
+def live(load: Load, contender: Contender) -> Outcome:
     """The load from its first second to its last."""
     rates, seconds = load.rates, len(load.rates)
     queues = len(rates[0])
@@ -56,15 +66,20 @@ def live(load: Load, ask: Contender, move_s: int = MOVE_S) -> Outcome:
     handled = np.zeros((seconds + 1, queues))
     moves = unowned = drain = 0
     lags = []
+    asked, before = 0, dict.fromkeys(range(len(load.capacity[0])), 0.0)
     for second in range(seconds):
         there = {member: each for member, each in enumerate(load.capacity[second]) if each}
         joined = second > 0 and sum(map(bool, load.capacity[second - 1])) != len(there)
-        if second % ASK_S == 0 or joined:
-            chosen = ask(_seen(load, second, waiting, there, owner))
+        at_members = {member: sum(compress(waiting, [each == member for each in owner])) for member in there}
+        grows = [member for member, each in at_members.items() if each > max(ALERT_S * there[member], before[member])]
+        before |= at_members
+        if second % ASK_S == 0 or joined or (contender.alert and grows and second - asked >= MOVE_S):
+            asked = second
+            chosen = contender.ask(_seen(load, second, waiting, there, owner))
             for queue, member in enumerate(chosen):
                 if owner[queue] not in (-1, member):
                     moves += 1
-                    until[queue] = second + move_s
+                    until[queue] = second + contender.move_s
                 owner[queue] = member
         for queue, rate in enumerate(rates[second]):
             waiting[queue] += rate

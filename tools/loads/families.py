@@ -18,13 +18,14 @@ CHANGE_S = 608
 @dataclass(frozen=True, slots=True)
 class Load:
     """``rates[t][q]``: records that come to queue q in second t; ``capacity[t][m]``: records that member m can handle
-    in it, 0 before it is there. ``changes``: seconds at which something happens that nothing before tells of."""
+    in it, 0 before it is there. ``changes``: seconds at which something happens that nothing before tells of; None:
+    nobody knows them."""
 
     name: str
     about: str
     rates: tuple[tuple[float, ...], ...]
     capacity: tuple[tuple[float, ...], ...]
-    changes: tuple[int, ...] = ()
+    changes: tuple[int, ...] | None = ()
 
 
 def zipf(exponent: float, total: float, shift: int = 0) -> list[float]:
@@ -113,4 +114,39 @@ def families(seed: int = 1) -> tuple[Load, ...]:
             seed,
             (CHANGE_S, CHANGE_S + 60),
         ),
+    )
+
+
+def held_out(seed: int) -> tuple[Load, ...]:
+    """Loads that no rule was chosen by: other exponents, other bursts, two hot queues, a change at another second."""
+    at = Random(f"held out {seed}").randrange(CHANGE_S - 8, CHANGE_S + 7)
+
+    def burst(length: int, rate: float, every: int) -> Callable[[int], list[float]]:
+        return lambda second: [
+            rate if at <= second < at + length and queue % every == 0 else 14.0 for queue in range(QUEUES)
+        ]
+
+    def two_hot(second: int) -> list[float]:
+        hot = (3, 17) if second >= at else ()
+        return [each + 50 * (queue in hot) for queue, each in enumerate(zipf(0.5, 220.0))]
+
+    def four_then_six(second: int) -> list[float]:
+        return [CAPACITY if member < 4 or second >= at + 40 else 0.0 for member in range(6)]
+
+    made = (
+        ("burst of 20 s", burst(20, 80.0, 6), (at, at + 20)),
+        ("burst of 120 s", burst(120, 80.0, 6), (at, at + 120)),
+        ("burst of six queues", burst(60, 45.0, 4), (at, at + 60)),
+        ("jump, exponent 0.8", lambda second: zipf(0.8, 330.0, shift=second // at * 5), (at, 2 * at)),
+        ("jump, exponent 1.2", lambda second: zipf(1.2, 280.0, shift=second // at * 5), (at, 2 * at)),
+        ("two hot queues", two_hot, (at,)),
+    )
+
+    def third_more(second: int) -> list[float]:
+        return zipf(0.9, 300.0 if second < at else 400.0)
+
+    more = "scale-out, exponent 0.9"
+    return (
+        *(_load(name, name, rate, seed=seed, changes=changes) for name, rate, changes in made),
+        _load(more, more, third_more, four_then_six, seed, (at, at + 40)),
     )

@@ -14,6 +14,8 @@ from kafka.coordinator.assignors.abstract import (
 
 from compare import QueueLoad, load_aware
 from protocols import Group
+from tests.compare.planning.test_by_load import producing
+from tests.compare.planning.test_by_load import run as plan
 from tests.compare.serving.test_command import serving
 
 RATES = (40.0, 35.0, 30.0, 4.0, 4.0, 4.0, 4.0, 4.0, 4.0)
@@ -90,6 +92,14 @@ def test_real_consumers_share_by_load_and_keep_what_they_can() -> None:
             worker.start()
         before = settled(workers[:2])
         assert max(sum(RATES[number] for number in each) for each in before) <= 75
+        with producing(bootstrap := line.split()[-1], RATES):
+            check = ("--check", "1", "--to", "load-aware", "--from", "range", f"kafka://{bootstrap}")
+            told, until = "unknown", time.monotonic() + 60
+            while "unknown" in told and time.monotonic() < until:  # until every partition has a committed offset
+                code, told = plan("--capacity", "80", *check)
+            assert (code, "strategy load-aware" in told, "no queue has to move" in told) == (0, True, True), told
+            code, told = plan("--capacity", "50", *check)
+            assert (code, "of what a member can handle" in told or "would even out" in told) == (1, True), told
         # Two members have room for all, so the third one gets nothing; when one leaves, it takes that one's place.
         workers[2].start()
         time.sleep(2)

@@ -20,7 +20,7 @@ from compare.watching import recording
 from compare.watching.polling import Source, Watch
 from compare.watching.recording import Recorder
 from compare.watching.world import run
-from protocols import UserError
+from protocols import Queue, UserError
 from tests.compare.observed_groups import partitions
 from tests.compare.showing import CAPTURES
 from tests.compare.watching.virtual import START, Answer, Diary, VirtualWorld, group
@@ -80,6 +80,14 @@ def test_figures_are_those_of_the_audit_for_all_captures(tmp_path: Path) -> None
         for name in (*FIGURES, "lag"):
             assert row[name] == each.figures[name]
         assert {topic["topic"] for topic in row["topics"]} == set(each.topics)
+        ends = {
+            Queue(of["topic"], of["broker"], number): end
+            for of in row["ends"]
+            for number, end in enumerate(of["offsets"])
+            if end is not None
+        }
+        assert ends == each.observed.ends
+    assert sum(len(each.observed.ends) for each in audited) > 100
 
 
 def test_each_day_begins_with_all_owners(tmp_path: Path) -> None:
