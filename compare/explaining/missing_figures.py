@@ -238,7 +238,7 @@ def _no_lag(observed: ObservedGroup) -> str:
     if observed.mode == "pop":
         return "no source shows an offset of the topics that members pop, which consumerProgress does"
     if observed.endless and any(lag is not None for lag in observed.lag.values()):
-        return f"no source shows where {many(len(observed.endless), 'queue')} with a committed offset ends (no leader?)"
+        return f"no broker tells where {many(len(observed.endless), 'queue')} of the group ends"
     if observed.lag:
         return "no queue has both a committed offset and a known end offset, so the lag is unknown"
     return "no source shows committed offsets" + _where(observed, "lag").replace("would", "does")

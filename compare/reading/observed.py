@@ -93,8 +93,9 @@ class ObservedGroup:
     a Kafka group, as its tools write it. ``epoch``: the epoch of a consumer-protocol group, which grows by one with
     each rebalance. ``generation``: of a classic group, one above the highest generation from which a member has joined:
     most clients tell it, and the group's own is not lower. ``broker_settings``: ids of the cluster's brokers, as far as
-    told, to their settings; none of a broker that did not tell them. ``endless``: queues with a committed offset, of
-    which nobody tells where they end (no broker leads them): how much waits there is unknown.
+    told, to their settings; none of a broker that did not tell them. ``endless``: queues of which
+    nobody tells where they end, because no broker leads them (Kafka: those with a committed offset) or theirs does not
+    answer (RocketMQ): how much waits there is unknown.
     """
 
     system: System

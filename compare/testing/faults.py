@@ -49,12 +49,32 @@ def calls_user(function: F) -> F:
 @calls_user
 def of_user(call: Callable[..., R], *arguments: object) -> R:
     """Call the user's code."""
-    return call(*arguments)
+    with _standing_in(True):
+        return call(*arguments)
 
 
 def of_test(call: Callable[[], R]) -> R:
     """Call what the test wants to happen: what it raises is a fault of the test, not one for the code under test."""
-    return call()
+    with _standing_in(False):
+        return call()
+
+
+_CALLS: Final[list[bool]] = []
+"""Calls that go on: whether each is one of the user's code."""
+
+
+@contextmanager
+def _standing_in(of_users: bool) -> Iterator[None]:
+    _CALLS.append(of_users)
+    try:
+        yield
+    finally:
+        _CALLS.pop()
+
+
+def may_be_caught() -> bool:
+    """Whether the user's code goes on, which may catch what is raised into it."""
+    return bool(_CALLS and _CALLS[-1])
 
 
 def is_fault(error: BaseException) -> bool:

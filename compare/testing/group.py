@@ -16,6 +16,7 @@ from compare.testing import assertions, sentences, settling
 from compare.testing.clock import Clock, in_ticks
 from compare.testing.demands import OneGroup
 from compare.testing.events import Events
+from compare.testing.faults import may_be_caught
 from compare.testing.handled_records import Record
 from compare.testing.handling import Handling
 from compare.testing.interruptions import Interruption
@@ -146,12 +147,17 @@ class Group(Events, OneGroup, HasRemoved):
 
     def happen(self, **fields: object) -> Self:
         with self.clock.turn:
-            remaining = self.handling.interruptions.remaining(fields)
-            if remaining is not None:
-                for event in self.world.happen(remaining):
-                    self.handling.befallen(event)
-                    self.records.befallen(event)
-                    self.transactions.befallen(event)
+            try:
+                remaining = self.handling.interruptions.remaining(fields)
+                events = [] if remaining is None else self.world.happen(remaining)
+            except UserError as error:
+                if may_be_caught():
+                    self.handling.caught(error)
+                raise
+            for event in events:
+                self.handling.befallen(event)
+                self.records.befallen(event)
+                self.transactions.befallen(event)
         return self
 
     # What is there.

@@ -8,6 +8,7 @@ import sys
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
+from compare.testing.faults import may_be_caught
 from compare.testing.handling import HandlingGroup
 from compare.testing.watching import HandlerCall
 from protocols.engine.nodes import Time
@@ -200,7 +201,10 @@ def fail(group: HandlingGroup, what: str, more: Sequence[str] = (), *, most: int
     group.failed()
     told = [f"{group.system} at {moment(group.clock.time)}: {what}"]
     told += [first_lines(lines, most) for lines in (more, list(known_of_code(group))) if lines]
-    raise AssertionError("\n".join(told))
+    error = AssertionError("\n".join(told))
+    if may_be_caught():
+        group.handling.caught(error)
+    raise error
 
 
 def known_of_code(group: HandlingGroup) -> Iterator[str]:

@@ -136,6 +136,9 @@ def _group(
     shares = mode == "shared" and not offline
     partial = what_is_missing(clients, ownership, told, topics, table, listed) if shares else None
     orderly = [running.orderly for running in asked.values() if running.orderly is not None]
+    lag = {**{queue: lag for queue, lag in elsewhere.items() if not queues or queue in queues}, **table.lag}
+    brokers = {queue.broker for queue in lag}
+    silent = [queue for queue in sort_queues(queues) if lag and queue.broker not in brokers]
     return ObservedGroup(
         system="rocketmq",
         name=fact_group.group,
@@ -147,7 +150,7 @@ def _group(
         members_disagree=not ownership.members_agree,
         members=members if listed else () if offline else None,
         queues=sort_queues(queues) or None,
-        lag={**{queue: lag for queue, lag in elsewhere.items() if not queues or queue in queues}, **table.lag},
+        lag={**lag, **dict.fromkeys(silent)},
         sources=tuple(dict.fromkeys(fact.source.name for fact in fact_group.facts)),
         notes=(
             *_notes(fact_group, clients, ownership, topics, table),
@@ -161,6 +164,7 @@ def _group(
         missing_topics=topics.missing,
         seems_deserted=mode == "shared" and is_deserted(clients, table),
         ends=_ends(fact_group),
+        endless=tuple(silent),
     )
 
 

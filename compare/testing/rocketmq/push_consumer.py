@@ -131,7 +131,16 @@ class PushConsumer:
         self.group.world.servants.append(self._serve)
 
     def shutdown(self) -> None:
-        """Leave the group properly. Records that the listener has not got are left to others."""
+        """Leave the group properly. Records that the listener has not got are left to others. `UserError` in the
+        consumer's own orderly listener: Java's client (5.5.0) interrupts itself there and keeps its locks, so that
+        nobody reads its queues for a minute."""
+        if self._serving and self._settings.get("orderly"):
+            refusal = UserError(
+                f"{self.member}: shutdown() in its own orderly listener keeps the locks of its queues for a minute,"
+                " which is not modelled, expected it in another thread or after the listener has returned"
+            )
+            self._handling.caught(refusal)
+            raise refusal
         if self._node is not None and self.is_alive:
             self.group.happen(leave=self.member)
 

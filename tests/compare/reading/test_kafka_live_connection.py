@@ -136,6 +136,17 @@ def test_what_the_library_says_is_told_without_secrets() -> None:
     assert str(connection.refusal(event("FAILED", "s3cret"))) == "the Kafka cluster at broker:9092 refuses: ***"
 
 
+def test_a_list_that_comes_too_late_is_no_proof_that_no_broker_answers() -> None:
+    connection = Connection("a:9092", 1.0)
+    nodes = {1: SimpleNamespace(host="a", port=9092), 2: SimpleNamespace(host="b", port=9093)}
+    connection.admin = SimpleNamespace(list_topics=lambda timeout: SimpleNamespace(brokers=nodes))
+    connection.complain(event("_TRANSPORT", "Connect to b:9093 failed"))
+    assert str(connection.refusal(event("_TIMED_OUT", ""))) == (
+        "not all brokers of the Kafka cluster at a:9092 list their groups within 1 s (Connect to b:9093 failed),"
+        " expected an answer of a:9092, b:9093, or a longer --timeout"
+    )
+
+
 def test_secrets_are_in_no_repr() -> None:
     settings = Settings("file", {"sasl.password": "s3cret"}, ("s3cret",))
     for shown_text in (repr(settings), repr(Connection("broker:9092", 1.0, settings))):

@@ -95,7 +95,8 @@ def group_of(found: list[ObservedGroup | Skipped]) -> ObservedGroup:
 
 def test_members_owners_strategy_and_lag_are_told(servers: ExitStack) -> None:
     cluster = Cluster({"10.0.0.1@x": [("broker-a", 0), ("broker-a", 1)], "10.0.0.2@x": [("broker-b", 0)]})
-    group = group_of(observe(start(servers, cluster)))
+    address = start(servers, cluster)
+    group = group_of(observe(address))
     assert (group.name, group.strategy, group.state, group.mode) == ("g", "AVG", "ONLINE", "shared")
     assert {member.id: member.owned for member in group.members or ()} == {
         "10.0.0.1@x": (Queue("orders", "broker-a", 0), Queue("orders", "broker-a", 1)),
@@ -103,6 +104,9 @@ def test_members_owners_strategy_and_lag_are_told(servers: ExitStack) -> None:
     }
     assert group.lag[Queue("orders", "broker-b", 1)] == 4
     assert Queue("orders", "broker-b", 1) in (group.queues or ())
+    assert not group.endless
+    del cluster.brokers["broker-b"]
+    assert group_of(observe(address)).endless == (Queue("orders", "broker-b", 0),)
 
 
 def test_audit_of_a_live_cluster_names_the_queue_that_nobody_owns(servers: ExitStack) -> None:

@@ -1,5 +1,6 @@
 """A user's listener on the double of RocketMQ's push consumer."""
 
+from contextlib import suppress
 from itertools import pairwise
 from typing import Any
 
@@ -108,6 +109,23 @@ def test_shutdown_hands_the_queues_over() -> None:
     consumer.shutdown()
     group.settle()
     assert list(group.owners()) == ["c2"]
+
+
+@pytest.mark.parametrize("orderly", [False, True])
+def test_misuse_in_a_listener_ends_the_test_whoever_catches_it(orderly: bool) -> None:
+    """So does shutdown() of an orderly consumer in its listener, which is not modelled."""
+    group = rocketmq_group(topics={"orders": 1}, produce=1)
+    consumer = group.push_consumer("c1", orderly=orderly)
+
+    def listener(messages: list[MessageExt]) -> None:
+        with suppress(Exception):
+            consumer.shutdown() if orderly else group.crash("nobody")
+
+    consumer.subscribe("orders", "*")
+    consumer.register_message_listener(listener)
+    consumer.start()
+    with pytest.raises(UserError, match="keeps the locks" if orderly else "unknown member 'nobody'"):
+        group.clock.advance(seconds=20)
 
 
 def test_subscriptions_change_at_run_time() -> None:

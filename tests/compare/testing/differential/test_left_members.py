@@ -43,7 +43,6 @@ def answers(consumer: Any) -> list[str]:
     ask(consumer.unassign)
     ask(lambda: consumer.incremental_assign([TopicPartition("orders", 2)]))
     ask(lambda: consumer.incremental_unassign([TopicPartition("orders", 2)]))
-    ask(lambda: consumer.seek(TopicPartition("orders", 0, 0)))
     consumer.subscribe(["orders"])
     poll_until(3)
     ask(lambda: commit(2))
