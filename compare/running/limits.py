@@ -7,12 +7,14 @@ import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from math import inf
+from typing import Final
 
 from compare.running.runs import Plan
 from protocols.errors import UserError
 from protocols.scenario.events import MemberChange
 from protocols.scenario.fields import duration_text
 from protocols.scenario.model import Scenario, split_system
+from protocols.scenario.rates import Rates
 from protocols.scenario.topology import listed_members
 
 HOUR = 3_600_000.0
@@ -27,6 +29,15 @@ the system that takes most."""
 
 LOADED_BYTES: Mapping[str, float] = {"kafka": 330_000.0, "kafka-zookeeper": 25_000.0, "rocketmq": 0.0}
 """System to what an hour of a queue with records adds."""
+
+ONE_BY_ONE: Final = "rocketmq:POP"
+"""Its clients acknowledge each record with a message of its own."""
+
+MOST_ONE_BY_ONE: Final = 250_000
+"""Records of a run that are acknowledged so: six runs of so many, two at a time, take a minute and 1 GB."""
+
+RECORD_S, RECORD_BYTES = 60e-6, 1_700.0
+"""CPU seconds and memory for each of them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,7 +101,7 @@ class Sizes:
 
 
 def check_work(plans: Sequence[Plan], machine: Machine) -> None:
-    """Raises `UserError` for more than `MOST_EVENTS` or more memory than there is."""
+    """Raises `UserError` for more than `MOST_EVENTS` or `MOST_ONE_BY_ONE`, or more memory than there is."""
     sizes = [Sizes.of(plan.scenario) for plan in plans]
     workers = max(1, min(machine.processors, sum(plan.runs for plan in plans)))
     for plan, size in zip(plans, sizes, strict=True):
@@ -99,10 +110,23 @@ def check_work(plans: Sequence[Plan], machine: Machine) -> None:
         if memory > machine.memory:
             most = f"{machine.memory / 1e9:.0f} GB, which this machine has"
             _refuse(plan, size, f"about {memory / 1e9:,.0f} GB of memory", most)
+        if ONE_BY_ONE in [variant.part.system for variant in plan.variants]:
+            _check_one_by_one(plan)
     events = [plan.runs * size.events for plan, size in zip(plans, sizes, strict=True)]
     longest = max(range(len(plans)), key=events.__getitem__)
     if sum(events) > MOST_EVENTS:
         _refuse(plans[longest], sizes[longest], f"about {sum(events):,.0f} events", f"{MOST_EVENTS:,}")
+
+
+def _check_one_by_one(plan: Plan) -> None:
+    rates, seconds = Rates(plan.scenario), plan.scenario.run.for_ / 1000
+    records = seconds * sum(sum(rates.of(topic)) for topic in plan.scenario.topics)
+    if records > MOST_ONE_BY_ONE:
+        raise UserError(
+            f"{plan.path}: about {records:,.0f} records of a run, each of which {ONE_BY_ONE} acknowledges by a message"
+            f" (about {records * RECORD_S:,.0f} s and {records * RECORD_BYTES / 1e9:,.1f} GB a run), expected at most"
+            f" {MOST_ONE_BY_ONE:,}, or --no-limit to run it all the same"
+        )
 
 
 def _refuse(plan: Plan, size: Sizes, much: str, most: str) -> None:

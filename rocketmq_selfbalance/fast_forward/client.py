@@ -24,7 +24,7 @@ from rocketmq_selfbalance.fast_forward.broker import Beating
 from rocketmq_selfbalance.fast_forward.client_passes import Passes
 from rocketmq_selfbalance.messages.membership import ConsumerList, HeartBeat
 from rocketmq_selfbalance.messages.nameserver import GetRouteInfo, RouteInfoAnswer
-from rocketmq_selfbalance.messages.offsets import PullAnswer, UpdateConsumerOffset
+from rocketmq_selfbalance.messages.offsets import PullAnswer, PullMessage, UpdateConsumerOffset
 from rocketmq_selfbalance.messages.requests import Answer, LockBatchMq, LockBatchMqAnswer
 from rocketmq_selfbalance.states import BACKOFF, RUNNING, WAITING
 
@@ -88,7 +88,7 @@ class ClientAdapter:
         guarded = _guarded(client)
         # Timers of requests that were answered meanwhile: nothing comes of them.
         idle += [name for thread in client.watched if (name := ("thread", thread)) not in guarded]
-        alone = all(map(_reads_alone, consumers))
+        alone = bool(client.pulled) and all(map(_reads_alone, consumers))
         return contract.Quiescence(exchanges, harmless, guarded, idle=idle, flows=flows, reads_alone=alone)
 
     def aside(self) -> contract.Quiescence | None:
@@ -128,6 +128,12 @@ class ClientAdapter:
         """So far the client has come until now; it pulls anew, unless its pull is held. Flows of few records are told
         in several stretches, one after the other."""
         client_passes.replay_reading(self._client, now, stretch, out)
+
+    def waits_for(self, pull: PullMessage) -> bool:
+        """Whether the answer to this pull will tell anything."""
+        pulled = self._client.pulled.get(pull.correlation)
+        consumer = None if pulled is None else self._client.consumers.get(pulled.group)
+        return pulled is not None and consumer is not None and consumer.current(*pulled[1:3]) is not None
 
     def _judge(self, now: Time, sender: str, message: PullAnswer) -> Any:
         return client_passes.judge(self._client, message)

@@ -160,7 +160,8 @@ class Currents:
             asked.add((flow.broker, client.name, current.number))
         for name, state in states.items():
             for held in state.held:
-                if (name, held.sender, held.pull.correlation) in asked:
+                forgotten = len(simulation.processes) >= CROWD and _is_forgotten(simulation, adapters, held)
+                if forgotten or (name, held.sender, held.pull.correlation) in asked:
                     self._timers.add((name, held.timer))
 
     def has_message(self, link: Link, message: Message) -> bool:
@@ -241,6 +242,13 @@ class Currents:
             heap[:] = left
             heapify(heap)
         return taken
+
+
+def _is_forgotten(simulation: "Simulation", adapters: Mapping[Process, Adapter], held: contract.Held) -> bool:
+    """Whether the client that sent this pull does not wait for its answer any more: the queue is another's now."""
+    sender = simulation.processes.get(held.sender)
+    adapter = None if sender is None else adapters.get(sender)
+    return isinstance(adapter, ClientAdapter) and not adapter.waits_for(held.pull)
 
 
 _PULLS = frozenset({PullMessage, PullAnswer})

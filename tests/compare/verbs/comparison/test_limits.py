@@ -100,6 +100,15 @@ def test_every_system_has_its_memory_for_records() -> None:
         check_work([plan(loaded, "rocketmq:AVG", "kafka:range")], Machine(1, 1e10))
 
 
+def test_records_that_are_acknowledged_one_by_one_are_counted() -> None:
+    check_work([plan(made(load=100), "rocketmq:POP", "rocketmq:AVG")], Machine(2, 4e9))
+    many = made(load=2_000, members=8, length="3min")
+    check_work([plan(many, "rocketmq:AVG", "kafka:share")], Machine(2, 4e9))
+    with pytest.raises(UserError, match=r"2,880,000 records .* \(about 173 s and 4\.9 GB a run\)") as refused:
+        check_work([plan(many, "rocketmq:POP")], Machine(2, 4e9))
+    assert "\n" not in str(refused.value)
+
+
 @pytest.fixture
 def path(tmp_path: Path) -> str:
     written = tmp_path / "s.yaml"
