@@ -20,6 +20,7 @@ from compare.running.reason_kinds import (
     BUSY,
     DOWN,
     LOCKED,
+    NO_SETTING,
     PAUSED,
     PAUSED_CODE,
     REBALANCING,
@@ -150,7 +151,7 @@ class WhyStalled:
             if covers:
                 stage = what_ended(self._stages, since, until)
                 event = event_before(self._timeline, since)
-                names = (stage.setting,) if stage is not None and stage.setting else ()
+                names = () if stage is None else (stage.setting or NO_SETTING,)
                 text = None if stage is None else f"{stage.until} until {stage.what}"
                 yield Explained(
                     covers, Reason(WAITS, 0.0, event, text, lasted=until - since, alike=text, settings=names)
