@@ -16,7 +16,6 @@ from compare.running.checks import (
     capacities_equal,
     does_the_same_work,
     left_undone,
-    records_lost,
     usually_settles,
 )
 from compare.running.spread import figure
@@ -101,18 +100,24 @@ class _Work(NamedTuple):
     @classmethod
     def of(cls, records: Sequence[Record], seeds: Seeds) -> "_Work":
         """Who shares no queues, because its groups are broadcasting, is best at nothing beside others who do. Records
-        that are lost in every variant count for none: what a broker that is down cannot take in any system, or what
-        nobody's code can handle, is the same work for all."""
+        that are lost, or wait, in every variant count for none: what a broker that is down cannot take in any system,
+        what nobody's code can handle, or what a group without members is to read, is the same work for all."""
         same = [does_the_same_work(each) for each in records]
         compared = same if any(same) else [True for _ in records]
         overs = [seeds.get(record["label"]) for record in records]
-        lost = [
-            records_lost(record) if over is None else ceil(over["figures"]["harm.work.lost"]["p95"] or 0)
-            for record, over in zip(records, overs, strict=True)
+        least = [
+            min(
+                (
+                    ceil((figure(record, path) if over is None else over["figures"][path]["p95"]) or 0)
+                    for record, over, counts in zip(records, overs, compared, strict=True)
+                    if counts
+                ),
+                default=0,
+            )
+            for path in ("harm.work.lost", "harm.work.waiting")
         ]
-        least = min((each for each, counts in zip(lost, compared, strict=True) if counts), default=0)
         undone = [
-            left_undone(record, None if over is None else over["figures"], least)
+            left_undone(record, None if over is None else over["figures"], *least)
             for record, over in zip(records, overs, strict=True)
         ]
         return cls(compared, undone)
@@ -157,7 +162,8 @@ def _best(metric: Metric, values: Sequence[Figure], may: Sequence[bool]) -> Figu
     allowed = [value for value, each in zip(values, may, strict=True) if each and value is not None]
     if not metric.better or not allowed:
         return None
-    if max(known) - min(known) <= alike(metric.path, min(known), max(known)):
+    nobody_less = all(may) or metric.path in HURTING
+    if nobody_less and max(known) - min(known) <= alike(metric.path, min(known), max(known)):
         return None
     least = min if metric.better < 0 else max
     alone = metric.path in HURTING or len(allowed) < 2

@@ -49,9 +49,15 @@ ALIKE_SHARE: Final = 0.05
 of the frames that real clients sent, not nearer."""
 
 
+SHOWN_SHARE: Final = 0.005
+"""Figures that differ by a smaller part are told with the same three digits."""
+
+
 def alike(path: str, one: float, other: float) -> float:
-    """Values of a metric such as these two that differ by no more are alike."""
+    """Values of a metric such as these two that differ by no more are alike. What becomes of records is counted."""
     of, largest = path.partition(".")[0], max(abs(one), abs(other))
     if of == "record_age_ms":
         return max(AGES_ALIKE_MS, ALIKE_SHARE * largest)
-    return ALIKE_SHARE * largest if of == "traffic" else 0.0
+    if path.startswith("harm.work."):
+        return 0.0
+    return (ALIKE_SHARE if of == "traffic" else SHOWN_SHARE) * largest

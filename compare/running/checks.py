@@ -55,9 +55,9 @@ BEHIND_SHARE: Final = 0.01
 """Of all records that were written: if more wait at the end, the work is not done."""
 
 
-def is_behind(work: WorkRecord) -> bool:
-    """Whether more records wait at the end than are on their way in any system."""
-    return work["waiting"] > work["written"] * BEHIND_SHARE
+def is_behind(work: WorkRecord, least_waiting: float = 0.0) -> bool:
+    """Whether more records wait at the end than are on their way in any system, or wait in every variant."""
+    return work["waiting"] - least_waiting > work["written"] * BEHIND_SHARE
 
 
 def records_lost(record: Record | SharedRecord) -> int:
@@ -67,19 +67,22 @@ def records_lost(record: Record | SharedRecord) -> int:
 
 
 def left_undone(
-    record: Record | SharedRecord, spread: Mapping[str, Spread] | None = None, least_lost: float = 0.0
+    record: Record | SharedRecord,
+    spread: Mapping[str, Spread] | None = None,
+    least_lost: float = 0.0,
+    least_waiting: float = 0.0,
 ) -> list[str]:
     """Why a run cannot be compared with others who did the same work; of figures over many seeds (``spread``): because
     more than one run in 20 did not. Empty where the group settled with one owner for every queue, and handled all
-    records but so many that every variant loses (``least_lost``)."""
+    records but so many that every variant loses (``least_lost``) or leaves waiting (``least_waiting``)."""
     work = record["harm"]["work"]
     if spread is None:
-        lost, behind = records_lost(record) > least_lost, work is not None and is_behind(work)
+        lost, behind = records_lost(record) > least_lost, work is not None and is_behind(work, least_waiting)
         complete = ends_complete(record)
     else:
         waiting, written = (spread[f"harm.work.{name}"] for name in ("waiting", "written"))
         lost = (spread["harm.work.lost"]["p95"] or 0) > least_lost
-        behind = (waiting["p95"] or 0) > (written["median"] or 0) * BEHIND_SHARE
+        behind = (waiting["p95"] or 0) - least_waiting > (written["median"] or 0) * BEHIND_SHARE
         complete = usually_ends_complete(spread)
     said = {
         "more records lost than in another variant": lost,

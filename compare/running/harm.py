@@ -26,6 +26,8 @@ from compare.running.reason_kinds import (
     HELD,
     HOT_QUEUE,
     NEVER_OWNED,
+    NO_SETTING,
+    OPEN,
     OVERLOAD,
     PASSED_OVER,
     RESTLESS,
@@ -111,7 +113,7 @@ def why_refused(
                     yield Reason(DOWN, refused, event, read.queue.broker or None, (), end - start, refused)
                 else:
                     text = f"{stage.until} until {stage.what}"
-                    names = (stage.setting,) if stage.setting else ()
+                    names = (stage.setting or NO_SETTING,)
                     yield Reason(WAITS, refused, event, text, (), end - start, refused, alike=text, settings=names)
 
 
@@ -198,9 +200,9 @@ def _kept(reason: Reason, last: After) -> Reason:
 def _without_members(result: RunResult, group: str, reason: Reason) -> Reason:
     """The reason, where the group has members at the end; else that it has none, if nobody takes its queues."""
     there = result.ending.groups.get(group)
-    if reason.kind != UNOWNED or there is None or len(there.members):
+    if reason.kind not in (UNOWNED, OPEN) or there is None or len(there.members):
         return reason
-    return reason._replace(text=f"group {group} has no members", settings=("number of members",))
+    return reason._replace(kind=UNOWNED, text=f"group {group} has no members", settings=("number of members",))
 
 
 MOST_EXPLAINED = 200

@@ -35,6 +35,9 @@ GIVEN_AGAIN, GIVEN_UP, HELD = "given again", "given up", "in hand"
 AT_ONCE, LATER, OVERLAPPING, KEYS_MOVED = "several threads", "handled again later", "several members", "keys moved"
 EXPECTED, UNKNOWN = "expected", "unknown"
 
+NO_SETTING = "no setting"
+"""Nothing that anybody sets would change it, as how long a broker is frozen."""
+
 KAFKA, CONSUMER, ZOOKEEPER, ROCKETMQ, ORDERLY = "kafka", "consumer protocol", "zookeeper", "rocketmq", "orderly"
 SHARE, POP = "share", "pop"
 
@@ -95,8 +98,8 @@ _OF_FAMILIES: Mapping[str, Mapping[str, tuple[str, ...]]] = {
     PAUSED: _SESSION,
     PAUSED_CODE: _all(
         "max.poll.interval.ms",
-        zookeeper=("no setting",),
-        rocketmq=("no setting",),
+        zookeeper=(NO_SETTING,),
+        rocketmq=(NO_SETTING,),
         share=("group.share.record.lock.duration.ms",),
         pop=("defaultInvisibleTimeMills",),
     ),

@@ -264,7 +264,7 @@ def _locked(reason: Reason, unit: str) -> str:
 def _rebalancing(reason: Reason, unit: str) -> str:
     which = "first rebalance" if reason.event == BEGINNING else f"rebalance{_after(reason)}"
     last = "the last member" if len(reason.members) > 1 else _members(reason)
-    waiting = f", most of it until {last} joins" if reason.members else f", until {reason.text}" if reason.text else ""
+    waiting = f", most of it until {last} joins" if reason.members else ""
     busy = f", which {reason.text}" if reason.members and reason.text else ""
     up_to = "up to " if reason.times > 1 else ""
     return f"the {which} takes {up_to}{_lasted(reason)}{waiting}{busy}"

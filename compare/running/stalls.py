@@ -20,6 +20,7 @@ from compare.running.reason_kinds import (
     BUSY,
     DOWN,
     LOCKED,
+    NO_SETTING,
     PAUSED,
     PAUSED_CODE,
     REBALANCING,
@@ -56,6 +57,10 @@ WAITS_ELSEWHERE = f"a receive that waits at another topic or broker (awaitDurati
 FULL_CACHE = "requests for records that bring less than members handle, as those of a client whose cache is full"
 """What may keep members that are given records from handling all that comes: RocketMQ's push consumer asks again a
 second after its cache was full (spec grpc)."""
+
+STILL_A_MEMBER = "nobody gets the partitions, as the coordinator waits for a process that is gone,"
+"""Where another process of the member has begun to join meanwhile: the group rebalances, and waits for the old one
+until its session runs out (spec kafka 2.6)."""
 
 LEAST_PART = 0.2
 """What explains less of a stall than this part does not explain it."""
@@ -150,7 +155,7 @@ class WhyStalled:
             if covers:
                 stage = what_ended(self._stages, since, until)
                 event = event_before(self._timeline, since)
-                names = (stage.setting,) if stage is not None and stage.setting else ()
+                names = () if stage is None else (stage.setting or NO_SETTING,)
                 text = None if stage is None else f"{stage.until} until {stage.what}"
                 yield Explained(
                     covers, Reason(WAITS, 0.0, event, text, lasted=until - since, alike=text, settings=names)
@@ -276,6 +281,9 @@ class WhyStalled:
         for since, returned, text in self._down_times.of.get(gap.queue.broker, ()):
             if in_common(since, returned, gap.since, until) >= lasted / 2:
                 return Reason(DOWN, 0.0, text, gap.queue.broker, lasted=lasted)
+        if latest is not None and self._doings.waits_for_session(gap.group, max(latest.began, gap.since), until):
+            of_member = self._latest_event(gap.since, gap.before)
+            return Reason(AWAY, 0.0, of_member or latest.cause.event.text, STILL_A_MEMBER, lasted=lasted)
         over = latest is None or (latest.ended is not None and latest.ended < gap.since)
         if latest is None or over or latest.cause.event.at > gap.since + lasted / 2:
             # Nobody else takes it: the owner itself comes back, as a static member does, or the last one of a group.
@@ -290,9 +298,6 @@ class WhyStalled:
         if waited >= lasted / 2:
             return Reason(UNNOTICED, 0.0, event, latest.trigger, lasted=waited, settings=_of_trigger(latest, waited))
         since = max(latest.began, gap.since)
-        if self._doings.waits_for_session(latest.group, since, until):
-            text, settings = "the session of a process that is gone runs out", ("session.timeout.ms",)
-            return Reason(REBALANCING, 0.0, event, text, lasted=until - since, settings=settings)
         slow = self._last_to_join(latest, until)
         busy = self._doings.busy(latest.group, slow[0], since, until) if slow else ""
         return Reason(

@@ -3,7 +3,7 @@
 from compare.advising.choosing import CONCERNS, LOST, name_of
 from compare.documents.comparison import AdviceRecord, ConditionRecord, Spread
 from compare.formatting import amount, many
-from compare.showing.console import print_line, print_table
+from compare.showing.console import READABLE, print_line, print_table
 from protocols.scenario.fields import listed_members
 
 MOST_ALIKE = 4
@@ -45,8 +45,8 @@ def _more(condition: ConditionRecord) -> str:
     return f" (and {more} more)" if more > 0 else ""
 
 
-def print_advice(advice: AdviceRecord, format: str) -> None:
-    """``format``: ``table`` or ``markdown``."""
+def print_advice(advice: AdviceRecord, format: str, width: int | None = READABLE) -> None:
+    """``format``: ``table`` or ``markdown``; ``width``: of the table, at most."""
     print_line("Advice", format, heading=True)
     for sentence in sentences(advice):
         print_line(("- " if format == "markdown" else "") + sentence, "table" if format == "table" else format)
@@ -57,12 +57,12 @@ def print_advice(advice: AdviceRecord, format: str) -> None:
         for path in concern.paths
         if any(_differs(each["figures"].get(path)) for each in chosen)
     ]
-    columns = [("beaten by no other", "left"), *((concern.words, "right") for concern, _ in shown)]
+    columns = [("beaten by no other", "left"), *((concern.says, "right") for concern, _ in shown)]
     rows = [
         [name_of(each), *(_cell(each["figures"].get(path), concern.scale) for concern, path in shown)]
         for each in chosen
     ]
-    print_table(columns, rows, format)
+    print_table(columns, rows, format, width=width)
 
 
 def _differs(spread: Spread | None) -> bool:

@@ -71,7 +71,7 @@ def print_comparison(
                 kind = "failed" if check["demanded"] else "did not hold"
                 print_line(f"{_named(variant, several)}: {kind}: {check['name']}: {check['why']}.", format)
     if "advice" in document:
-        print_advice(document["advice"], format)
+        print_advice(document["advice"], format, width)
     for assumed in document["assumptions"]:
         print_line(f"Assumed of {assumed['text']}", format)
     if changed is not None:

@@ -100,13 +100,11 @@ def test_what_differs_in_some_seeds_only_is_no_difference() -> None:
     assert twice["told"] == "60 queue-s without progress (51 to 69), 0 records handled more than once"
 
 
-@pytest.mark.parametrize(("path", "alike", "apart"), [("record_age_ms.settled_p99", 19, 21), ("redelivered", 10, 11)])
-def test_ages_within_ten_milliseconds_are_alike(path: str, alike: float, apart: float) -> None:
-    ten, near, far = of("ten", (0, 10)), of("near", (0, alike)), of("far", (0, apart))
-    for measured, value in ((ten, 10), (near, alike), (far, apart)):
-        measured.runs[0][path] = value  # type: ignore[index]
-        measured.runs[0]["redelivered"] = value if path == "redelivered" else 0  # type: ignore[index]
-    concern = next(each for each in CONCERNS if path in each.paths)
+def test_ages_within_ten_milliseconds_are_alike() -> None:
+    ten, near, far = of("ten", (0, 0)), of("near", (0, 0)), of("far", (0, 0))
+    for measured, age in ((ten, 10), (near, 19), (far, 21)):
+        measured.runs[0]["record_age_ms.settled_p99"] = age  # type: ignore[index]
+    concern = next(each for each in CONCERNS if "record_age_ms.settled_p99" in each.paths)
     assert (ten.better(near, concern), ten.better(far, concern)) == (False, True)
 
 

@@ -139,7 +139,7 @@ def test_offsets_that_a_killed_broker_had_not_written_are_told_as_that(does: str
 
 def test_a_rebalance_that_waits_for_a_killed_process_names_its_session() -> None:
     """The only member is killed at 60 s and starts again at 80 s as another member: the coordinator waits for the old
-    one until 45 s after its last heartbeat (spec kafka 2.4)."""
+    one until 45 s after its last heartbeat (spec kafka 2.6)."""
     scenario = made(
         group={"name": "g", "members": {"c1": ["X"]}},
         topics={"X": 2},
@@ -151,10 +151,12 @@ def test_a_rebalance_that_waits_for_a_killed_process_names_its_session() -> None
     for harm in ("unowned", "no_progress"):
         (reason,) = found["harm"]["because"][harm]
         assert reason["setting"] == "session.timeout.ms: 45s"
-        assert reason["lasted_s"] == pytest.approx(60 + 45 - 80, abs=3.1)
+        assert reason["lasted_s"] == pytest.approx(45, abs=3.1)
     left = next(each.text for each in verdict(found) if "without an owner" in each.text)
-    assert "after c1 crashes, because the rebalance after c1 restarts takes up to 2" in left
-    assert "until the session of a process that is gone runs out [session.timeout.ms: 45s]" in left
+    assert (
+        "after c1 crashes, because nobody gets the partitions, as the coordinator waits for a process that is" in left
+    )
+    assert left.endswith("[session.timeout.ms: 45s].")
 
 
 def test_records_that_others_overtake_have_the_lock_of_the_overtaken_one_as_their_reason() -> None:
@@ -171,7 +173,6 @@ def test_records_that_others_overtake_have_the_lock_of_the_overtaken_one_as_thei
     assert found["out_of_order"]["queue"] == pytest.approx(600, rel=0.1)
     (reason, *_) = found["harm"]["because"]["out_of_order"]
     assert reason["setting"] == "group.share.record.lock.duration.ms: 30s"
-    assert reason["weight"] > 500
     assert (reason["event"], reason["kind"]) == ("c1 loses its machine", "given again")
 
 

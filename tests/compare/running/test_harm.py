@@ -186,6 +186,13 @@ def test_queues_that_nobody_ever_owns_make_no_progress() -> None:
         assert why["setting"].startswith("client id"), harm
 
 
+@pytest.mark.parametrize("system", ["kafka:range", "rocketmq:AVG"])
+def test_a_group_that_has_died_is_the_reason_whoever_would_begin_a_rebalance(system: str) -> None:
+    found = record(system, events=[{"at": "60s", "crash": ["c1", "c2"]}])
+    for harm in ("no_progress", "unowned", "waiting"):
+        assert found["harm"]["because"][harm][0]["text"] == "group g has no members", harm
+
+
 @pytest.mark.parametrize(
     ("system", "ends", "text"),
     [

@@ -44,8 +44,8 @@ def test_where_capacities_differ_it_is_said_first_and_nothing_that_depends_on_th
         {cell.metric.heading for row in rows(document["variants"], {}) for cell in row if cell.best}
         for _, document in (alike, unlike)
     ]
-    assert "drained, s" in best[0]
-    assert "drained, s" not in best[1]
+    assert "burst" in best[0]
+    assert "burst" not in best[1]
     assert "messages" in best[1]
     assert "like for like" not in alike[1]["verdict"][0]["sentence"]
 

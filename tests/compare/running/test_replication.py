@@ -68,6 +68,11 @@ def test_the_lag_is_counted_against_what_the_brokers_took(subtests: pytest.Subte
             {"kafka-zookeeper": 2},
             "brokers serve every partition as long as one of them runs, expected it to be left out",
         ),
+        (
+            "rocketmq:POP",
+            {"rocketmq": 2},
+            "what a slave gives out under POP while broker-b is away is not modelled, expected it to be left out",
+        ),
     ],
 )
 def test_what_a_system_does_not_have_is_refused_in_one_line(
