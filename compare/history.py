@@ -187,13 +187,14 @@ def _on_spark(
     from compare.figures.spark.history import over_files, paths_below
     from compare.figures.spark.sessions import SparkError, first_line, session
 
+    is_local = "://" not in selection.root
     try:
-        if "://" in selection.root:
-            files = [path for path in paths_below(session(), selection.root) if _asked_for(path, clusters, days)]
-        else:
+        if is_local:
             files = list(_files(selection))
-        return over_files(session(), files, job) if files else []
-    except SparkError as error:
+        else:
+            files = [path for path in paths_below(session(), selection.root) if _asked_for(path, clusters, days)]
+        return over_files(session(), files, job, is_local=is_local) if files else []
+    except (*SparkError, OSError) as error:
         raise _UnreadableError(first_line(error)) from None
 
 

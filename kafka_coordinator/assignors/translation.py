@@ -14,7 +14,7 @@ import base64
 import hashlib
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import partial
+from functools import lru_cache, partial
 from itertools import groupby
 from operator import itemgetter
 from typing import Literal, TypeAlias
@@ -249,7 +249,7 @@ def topic_id(topic: str, given: object = None) -> int:
     The made one is the MD5 of the name in UTF-16, so that it is the same in every run and on every machine.
     """
     if given is None:
-        return int.from_bytes(hashlib.md5(java.utf16_key(topic), usedforsecurity=False).digest(), "big")
+        return _made_id(topic)
     if isinstance(given, int) and 0 <= given < 1 << 128:
         return given
     try:
@@ -259,6 +259,11 @@ def topic_id(topic: str, given: object = None) -> int:
     if len(raw) != 16:
         raise StrategyError(f"topic_ids: {given!r} for topic {topic!r}, expected 128 bits as a number or base64")
     return int.from_bytes(raw, "big")
+
+
+@lru_cache(maxsize=1 << 14)
+def _made_id(topic: str) -> int:
+    return int.from_bytes(hashlib.md5(java.utf16_key(topic), usedforsecurity=False).digest(), "big")
 
 
 def _iterated(claims: Mapping[str, list[int]], ids: Mapping[str, int]) -> tuple[Partition, ...]:

@@ -82,6 +82,19 @@ WRITTEN: Final = (
         ("Stable", "k 0 1 2 3"),
     ),
     Written(
+        "leader-gives-a-partition-that-does-not-exist",
+        ASKED,
+        ("c1",),
+        [
+            *(joins("", "c1"), joins("m1", "c1"), syncs("m1", 1, {"m1": "P:A-0,A-7"})),
+            *(beats("k", 0), beats("k", 0, subscribed=["B"]), DESCRIBES),
+            *(beats("k", 0, assignor="range"), DESCRIBES),
+        ],
+        ("UNKNOWN_SERVER_ERROR", "Reconciling", "k 2 3"),
+        _AT_ONCE,
+        {"A": 4, "B": 2},
+    ),
+    Written(
         "first-member-never-synced",
         ASKED,
         ("X",),

@@ -67,6 +67,21 @@ def group_for(core: Core, request: messages.ConsumerGroupHeartbeat, now: Time, o
     return consumer_group
 
 
+def check_owned(core: Core, group: ConsumerGroup, known: ConsumerMember | None, told: Profile) -> None:
+    """`Refused` where the target that a conversion asks for cannot be computed: `uniform` fails where a member owns a
+    partition that a topic of its subscription does not have, as a leader may have given it. ``known``: the member whose
+    place the newcomer takes; ``told``: what it says. One that changes nothing asks for no target."""
+    before, default = known.profile if known is not None else Profile(), core.settings.assignors[0]
+    changes_assignor = core.settings.version.assignor_change_raises_epoch and (told.assignor or default) != default
+    if (told.assignor or default) != "uniform" or not (told.topics != before.topics or changes_assignor):
+        return
+    counts = core.partition_counts
+    for member in group.members.values():
+        topics = told.topics if member is known else member.profile.topics
+        if any(topic in topics and number >= counts.get(topic, 0) for topic, number in group.target[member.id]):
+            raise Refused(UNKNOWN_SERVER_ERROR)
+
+
 def install(core: Core, group: ConsumerGroup, now: Time, out: Outbox) -> None:
     """Keep a group that `group_for` has made; a classic group of this id ends."""
     if group.id in core.consumer_groups:

@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 from kafka_coordinator import messages
 from kafka_coordinator.coordinator.consumer_groups import checks, states
-from kafka_coordinator.coordinator.consumer_groups.conversion import group_for, install
+from kafka_coordinator.coordinator.consumer_groups.conversion import check_owned, group_for, install
 from kafka_coordinator.coordinator.consumer_groups.fencing import fence, leave_for_a_while
 from kafka_coordinator.coordinator.consumer_groups.group import ConsumerGroup
 from kafka_coordinator.coordinator.consumer_groups.member import ConsumerMember, Profile, in_order
@@ -45,6 +45,9 @@ def _answer(
     caller = _caller(core, group, request)
     check_pattern(group, request.regex or "")
     is_made = group.id not in core.consumer_groups
+    if is_made and group.members:
+        known = caller.replaces or caller.member
+        check_owned(core, group, known, _told(known.profile if known is not None else Profile(), request, sender))
     install(core, group, now, out)
     answer = _proceed(core, group, caller, now, sender, request, out)
     # What a request makes is read again from the log, by which nobody has looked at the topics yet.

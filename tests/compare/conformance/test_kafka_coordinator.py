@@ -39,7 +39,7 @@ SHARE, NEW_SHARE = GOLDEN / "coordinator-share.jsonl.gz", GOLDEN / "coordinator-
         ("hard-2", 42),
         ("classic-4.4", 138),
         ("consumer-4.4", 313),
-        ("stories", 97),
+        ("stories", 101),
         ("random", 8),
         ("share", 121),
         ("share-4.4", 212),
