@@ -145,7 +145,11 @@ class _Sharing:
         begun = each.begun if each.trigger else None
         if each.consumer_protocol and each.at_broker:
             return gone if self._raised(gone, each, place) else replace(gone, unplaced=True)
-        if self.follows or each.consumer_protocol:
+        last = self.drafts[place - 1] if place else None
+        is_over = last is None or not last.at_broker or last.stabilized is not None  # else it may be that one's
+        if each.stabilized is not None and gone.at > each.stabilized and not (each.at_broker or each.consumer_protocol):
+            return replace(gone, unplaced=True)  # it may have been in it without a line that says so
+        if (self.follows and is_over) or each.consumer_protocol:
             return gone
         if begun is None:
             return replace(gone, unplaced=each.generation is not None)

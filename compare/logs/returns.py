@@ -20,7 +20,7 @@ from compare.logs.client_events import (
 )
 from compare.logs.departures import NO_POLL_TIMER, Absent
 from compare.logs.events import Event
-from compare.logs.identity import Process, Processes, client_of, has_client_name
+from compare.logs.identity import LONGEST_JOIN_S, Process, Processes, client_of, has_client_name
 from compare.logs.model import Departure, Ordered, Rebalance
 
 JOINED = "member_joined"
@@ -120,6 +120,7 @@ class Returns:
                 self._present_clients[client_of(member)] += 1
             self._ever.add(member)
         known = each.after is not None and each.count is not None
+        self._was_complete = self._was_complete and known
         self._complete = self._complete and (known or each.consumer_protocol)
         if each.after is not None:
             now = set(each.after)
@@ -196,7 +197,8 @@ class Returns:
             return False
         if self._processes.of_member.get(member) not in self._given:
             return False  # of a version that does not print when it was given one
-        return not any(isinstance(note, GivenId) and note.member == member for note in each.notes)
+        given = [note.at for note in each.notes if isinstance(note, GivenId) and note.member == member]
+        return not given or each.seen.get(member, each.over) - given[0] > LONGEST_JOIN_S
 
     def _by_state(self, member: str, process: Process, known: Departure | None, each: Rebalance) -> Return | None:
         """A member of the consumer protocol says from which state it joins."""
