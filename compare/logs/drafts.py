@@ -124,6 +124,8 @@ class Collector:
         if each.begun is None or not each.trigger:
             each.begun, each.reason = event.at, event.reason
             each.trigger, each.trigger_members = trigger_of(event.reason)
+        if each.count is None and each.stabilized is not None and each.stabilized < event.at:
+            each.stabilized = None  # of a client that prints no times
         each.events.append(event)
 
     @take.register
