@@ -67,6 +67,7 @@ _MOST_HINTS = 200
 _AT_ONCE = frozenset({"generation", "joins", "left", "new"})
 """Kinds of marks that both sides log within a second."""
 
+_REPEATED, _APART_S = frozenset({"joins", "left"}), 3.0
 _SAME_S = 0.01
 _NEXT_S = 1e-5
 """Between lines of one file that show the same time."""
@@ -169,8 +170,11 @@ _Marks = dict[_Mark, tuple[float, bool, float]]
 
 
 def _marks(stream: Stream) -> _Marks:
-    """Events that brokers and clients both log, with the time of their first line here."""
+    """Events that brokers and clients both log, with the time of their first line here; of a member that joins or
+    leaves several times under one id with how often, since another file may lack the first."""
     marks: _Marks = {}
+    last: dict[_Mark, float] = {}
+    times: Counter[_Mark] = Counter()
     started: float | None = None
     for event in stream.events:
         place = event.place
@@ -180,11 +184,13 @@ def _marks(stream: Stream) -> _Marks:
         if place.stamp is not None:
             for name in names:
                 marks.setdefault(name, (place.stamp, place.clock == "utc", 0.0))
+                times[name] += name[0] in _REPEATED and place.stamp - last.get(name, 0.0) > _APART_S
+                last[name] = place.stamp
         elif started is not None and names:
             for name in names:  # a client joins some seconds after its start
                 marks.setdefault(name, (started, True, _AFTER_START_S))
             started = started if isinstance(event, GivenId) else None
-    return marks
+    return {(*name, str(times[name])): mark for name, mark in marks.items()}
 
 
 def _marks_of(event: Event) -> list[_Mark]:

@@ -197,8 +197,15 @@ def _outage(
         and begun.at - _SILENT_S <= each.at <= until
     ]
     again = [each for each in booted if each.at >= begun.at]
-    goes_on = any(event.place.at is not None and event.at > begun.at for stream in own for event in stream.events)
+    # One that runs on works off its timers before it is taken for back; one that starts reads its groups first.
+    goes_on = ended is not None and any(
+        isinstance(event, Coordinates)
+        and not isinstance(event, Loaded)
+        and begun.at < event.at <= ended.at + _AT_ONCE_S
+        for stream in own
+        for event in stream.events
+    )
     # One that was started just before may have died, or may have stood still since.
-    died = True if again else False if goes_on and ended and not booted else None
+    died = True if again else False if goes_on and not booted else None
     events = (begun, *([ended] if ended else []), *again[:1])
     return Outage(begun.broker, begun.at, ended.at if ended else None, died, events)

@@ -28,7 +28,7 @@ from compare.logs.client_events import (
 )
 from compare.logs.drafts import trigger_of
 from compare.logs.events import Event, OfGroup
-from compare.logs.identity import Process, Processes, client_of
+from compare.logs.identity import Process, Processes, client_of, has_partitions
 from compare.logs.model import Departure
 from compare.logs.unseen import CLOSE_S
 
@@ -154,7 +154,7 @@ class _Own:
         if isinstance(event, PollTimeout):
             self.polls.append(event)
             self.poll_times.append(event.at)
-        if isinstance(event, Joined):
+        if isinstance(event, Joining | Joined):
             self.joined.append(event.at)
 
     def too_slow(self, at: float) -> PollTimeout | None:
@@ -164,7 +164,7 @@ class _Own:
         return slow if slow is not None and (slow.place.late or slow.at <= at + CLOSE_S) else None
 
     def joins_after(self, at: float) -> bool:
-        """Whether it joined later."""
+        """Whether it joined later, or asked to."""
         return bool(self.joined) and self.joined[-1] > at
 
     def some_after(self, at: float) -> list[OfClient]:
@@ -234,7 +234,10 @@ class _Witness:
         """Whether the client gives up its partitions before it leaves, as one does that closes: one that was too slow
         leaves first, and the line that says so may stand in a part of the log that is missing."""
         return any(
-            isinstance(each, Revoked) and not isinstance(each, Lost) and each.client == line.client
+            isinstance(each, Revoked)
+            and not isinstance(each, Lost)
+            and has_partitions(each.partitions)
+            and each.client == line.client
             for each in self._around(line, _SOME, 0)
         )
 

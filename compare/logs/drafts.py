@@ -48,6 +48,9 @@ _ONE_JOIN_S = 2.0
 _LONGEST_JOIN_S = 60.0
 """A rebalance of which no line tells the end is that of a join so soon after its start."""
 
+_SAME_REQUEST_S, _LONGEST_REQUEST_S = 0.005, 1.0
+"""From what raised an epoch to the line about that: as a rule, and for the first requests of a broker."""
+
 _SETTLING_S = 10.0
 """Members of the consumer protocol learn of an epoch with their heartbeats; a longer gap is something else."""
 
@@ -121,6 +124,8 @@ class Collector:
         if each.begun is None or not each.trigger:
             each.begun, each.reason = event.at, event.reason
             each.trigger, each.trigger_members = trigger_of(event.reason)
+        if each.count is None and each.stabilized is not None and each.stabilized < event.at:
+            each.stabilized = None  # of a client that prints no times
         each.events.append(event)
 
     @take.register
@@ -146,8 +151,11 @@ class Collector:
         each = self._generation(event.epoch, event.at)
         each.begun, each.consumer_protocol, each.reason = event.at, True, event.topics
         follows = event.epoch == 1 or (bool(self._bumped) and self._bumped[-1].generation == event.epoch - 1)
-        notes = [known for known in self._recent if event.at - known.at < 1.0]
-        if not follows:  # who came before the last one may have raised an epoch of which no line is there
+        # Where the epoch before has no line, those who came earlier may have raised that one.
+        is_first = event.epoch == 2 and not self._bumped  # of a group that a coordinator has made with epoch 1
+        longest = _LONGEST_REQUEST_S if follows or is_first else _SAME_REQUEST_S
+        notes = [known for known in self._recent if event.at - known.at < longest]
+        if not follows:
             notes = [known for known in notes if known.member == notes[-1].member]
         each.notes = [*notes]
         each.events += [*notes, event]
@@ -172,7 +180,7 @@ class Collector:
         member = event.member or self._member_of(event)
         if member:
             each.seen.setdefault(member, event.at)
-        if each.count is None:  # no line of the broker says when it was through
+        if each.count is None and (event.place.sure or each.begun is None):  # no line of the broker says the end
             each.stabilized = event.at if each.stabilized is None else min(event.at, each.stabilized)
 
     @take.register

@@ -65,7 +65,7 @@ class Epochs:
 
 def _joins(events: Sequence[Event], processes: Processes) -> Iterator[Join]:
     asked: dict[Process, Moved] = {}
-    answered: dict[Process, Moved] = {}
+    answered: dict[Process, tuple[Moved, Moved]] = {}
     latest: dict[Process, int] = {}
     for event in events:
         if isinstance(event, Moved) and not event.instance:
@@ -74,10 +74,10 @@ def _joins(events: Sequence[Event], processes: Processes) -> Iterator[Join]:
                 asked[process] = event
                 answered.pop(process, None)
             elif event.before == "JOINING" and event.epoch > 0 and process in asked:
-                answered[process] = event
+                answered[process] = event, asked.pop(process)
             latest[process] = event.epoch
         elif isinstance(event, Assigned | Given) and has_partitions(event.partitions):
             process = processes.of(event)
-            answer, question = answered.pop(process, None), asked.get(process)
-            if answer is not None and question is not None:
+            if told := answered.pop(process, None):
+                answer, question = told
                 yield Join(answer.member, question.before, answer.epoch, latest[process])

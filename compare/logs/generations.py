@@ -23,6 +23,7 @@ from compare.logs.client_events import (
     Epoch,
     GivenId,
     Joined,
+    Joining,
     Loading,
     Moved,
     Moves,
@@ -145,7 +146,11 @@ class _Sharing:
         begun = each.begun if each.trigger else None
         if each.consumer_protocol and each.at_broker:
             return gone if self._raised(gone, each, place) else replace(gone, unplaced=True)
-        if self.follows or each.consumer_protocol:
+        last = self.drafts[place - 1] if place else None
+        is_over = last is None or not last.at_broker or last.stabilized is not None  # else it may be that one's
+        if not each.at_broker and not each.consumer_protocol and self._may_be_in(gone, each):
+            return replace(gone, unplaced=True)
+        if (self.follows and is_over) or each.consumer_protocol:
             return gone
         if begun is None:
             return replace(gone, unplaced=each.generation is not None)
@@ -161,6 +166,13 @@ class _Sharing:
             return any(note.member == gone.member for note in notes)
         near = (other for other in self.drafts[max(0, place - 1) : place + 2] if other is not each)
         return self.follows and all(abs(other.at - each.at) > _BEFORE_S for other in near)
+
+    def _may_be_in(self, gone: Departure, each: Draft) -> bool:
+        """Whether the member may have been in the generation before it left, though no line says that it joined."""
+        own = self.processes.events_of.get(gone.process, []) if gone.process else []
+        joins = [one for one in own if isinstance(one, Joining | Joined) and one.place.at and one.at < gone.at]
+        is_joining = bool(joins) and isinstance(joins[-1], Joining)
+        return is_joining or (each.stabilized is not None and gone.at > each.stabilized)
 
     def _begin(self, each: Draft, last: float) -> None:
         moves = self.begins.between(last + 0.001, each.over - 0.000_001)

@@ -66,7 +66,7 @@ _SOME_IDS = 50
 _LONGEST_START_S = 12.0
 """A process that starts asks to join so soon, else lines may be missing in between."""
 
-_LONGEST_JOIN_S = 8.0
+LONGEST_JOIN_S = 8.0
 """From one line of a join to the next it takes at most so long, else lines may be missing in between."""
 
 _BEFORE_THE_FIRST = (
@@ -254,7 +254,7 @@ class Processes:
         for event in self.events_of[process] if process[2] else ():
             at = event.at if event.place.sure and event.place.at is not None else None
             waited = 0.0 if at is None or last is None else at - last
-            longest = _LONGEST_JOIN_S if has_asked else _LONGEST_START_S
+            longest = LONGEST_JOIN_S if has_asked else _LONGEST_START_S
             if isinstance(event, ClientStarted):
                 last, has_asked, was_given = at, False, False
             elif isinstance(event, Joined | Moved | Epoch):

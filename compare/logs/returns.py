@@ -4,6 +4,7 @@ from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from compare.logs.broker_events import OfMember
 from compare.logs.client_events import (
     CoordinatorGone,
     Epoch,
@@ -20,7 +21,7 @@ from compare.logs.client_events import (
 )
 from compare.logs.departures import NO_POLL_TIMER, Absent
 from compare.logs.events import Event
-from compare.logs.identity import Process, Processes, client_of, has_client_name
+from compare.logs.identity import LONGEST_JOIN_S, Process, Processes, client_of, has_client_name
 from compare.logs.model import Departure, Ordered, Rebalance
 
 JOINED = "member_joined"
@@ -82,6 +83,9 @@ class Returns:
                 signs[processes.of(event)].append(event)
             if isinstance(event, UnknownMember | SessionOver):
                 notices[event.client].append(event)
+        self._first_line = {
+            event.member: event.at for event in reversed(events) if isinstance(event, OfMember) and event.place.sure
+        }
         self._given = {processes.of(event) for event in own if isinstance(event, GivenId)}
         joins: dict[Process, list[Moved]] = defaultdict(list)
         answers: dict[Process, list[Moved]] = defaultdict(list)
@@ -120,6 +124,7 @@ class Returns:
                 self._present_clients[client_of(member)] += 1
             self._ever.add(member)
         known = each.after is not None and each.count is not None
+        self._was_complete = self._was_complete and known
         self._complete = self._complete and (known or each.consumer_protocol)
         if each.after is not None:
             now = set(each.after)
@@ -196,7 +201,8 @@ class Returns:
             return False
         if self._processes.of_member.get(member) not in self._given:
             return False  # of a version that does not print when it was given one
-        return not any(isinstance(note, GivenId) and note.member == member for note in each.notes)
+        given = [note.at for note in each.notes if isinstance(note, GivenId) and note.member == member]
+        return not given or each.seen.get(member, each.over) - given[0] > LONGEST_JOIN_S
 
     def _by_state(self, member: str, process: Process, known: Departure | None, each: Rebalance) -> Return | None:
         """A member of the consumer protocol says from which state it joins."""
@@ -304,7 +310,7 @@ class Returns:
             same = self.absent.of_member(member)
             if same is not None:
                 return Return((_BACK.get(same.how, AFTER_POLL), JOINED), same, (), would)
-            if self._complete and not self._ever:
+            if self._complete and not self._ever and self._first_line.get(member, each.at) >= each.at - _AT_ONCE_S:
                 return Return((JOINED,))
             return Return((JOINED, AFTER_FENCING, AFTER_POLL), None, (), would)
         left = self.absent.of_client(member)
@@ -330,6 +336,8 @@ class Returns:
         client has dropped, until its session is over."""
         if each.consumer_protocol or not each.at_broker or each.count is None or each.after is None:
             return True  # where the members do not add up, the line that removed it may be missing
+        if self._present_clients[client_of(member)] == 1 and not client_of(member).startswith("consumer-"):
+            return True  # of an id that only one process has
         removed = (gone for gone in each.departures if gone.how in {"session", "not_rejoined"})
         return any(client_of(gone.member) == client_of(member) for gone in removed)
 

@@ -102,6 +102,7 @@ class _Known:
         self._ends = Ordered(event for event in every if isinstance(event, BrokerLost | BrokerBooted))
         self._tellers = {id(event.stream) for event in every if isinstance(event, Connected)}
         self._first = {event.client: event.at for event in reversed(every)}
+        self._tells = any(isinstance(event, NameServerBooted | BrokerLost) for event in every)
         self._troubles = Troubles()
 
     def doubt(self, cause: Cause, each: Rebalance, is_first: bool) -> tuple[tuple[str, ...], str] | None:
@@ -181,10 +182,10 @@ class _Known:
 
     def _is_name_servers(self, event: Event) -> bool:
         """Whether a client saw the route while a name server was away or had just been started, and no line tells of
-        the broker's end or start."""
-        if not isinstance(event, RouteChanged) or not self._routes.between(event.at - _ROUTES_S, event.at + LATE_S):
+        the broker's end or start, which a name server prints whose log is there."""
+        if not isinstance(event, RouteChanged) or self._ends.between(event.at - _ROUTES_S, event.at + LATE_S):
             return False
-        return not self._ends.between(event.at - _ROUTES_S, event.at + LATE_S)
+        return self._tells or bool(self._routes.between(event.at - _ROUTES_S, event.at + LATE_S))
 
 
 class Troubles:

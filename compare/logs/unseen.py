@@ -66,6 +66,8 @@ def unseen_generations(
                 unsure = len(found) > made and not each_alone and room != len(clusters)
                 if unsure and cluster[0].at - found[-1].over < _LONGEST_S:
                     open_ |= {id(each) for each in cluster}  # it may have left while that one was not through
+                if room == float("inf") and after is not None and after.over - cluster[-1].at < _LONGEST_S:
+                    open_ |= {id(each) for each in cluster}  # it may have led to the first that is known
                 number = None
                 settled = not place or drafts[place - 1].stabilized is not None
                 if not settled and drafts[place - 1].at_broker:

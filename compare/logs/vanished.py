@@ -14,6 +14,7 @@ from compare.logs.client_events import (
     ToldToRejoin,
     UnknownMember,
 )
+from compare.logs.departures import NO_POLL_TIMER
 from compare.logs.events import Event
 from compare.logs.identity import Process, Processes, client_of
 from compare.logs.model import Cause, Departure, Doubt, Ordered, Rebalance
@@ -63,7 +64,9 @@ class Missing:
             refused = [event.at for event in lost if isinstance(event, UnknownMember)]
             is_next = self._returns.follows or (each.generation is None and min(refused, default=0.0) > each.over)
             is_next = is_next and not self._was_joining(process, each, min(refused, default=0.0))
-            if refused and each.seen and is_next and not self._was_slow(lost[0]):
+            library = self._processes.library(process) if process is not None else ""
+            said = library in NO_POLL_TIMER or any(isinstance(event, SessionOver) for event in lost)
+            if refused and said and each.seen and is_next and not self._was_slow(lost[0]):
                 self._returns.vanished(Departure(name, each.at, "session", lost, process))
                 found.append((each.at, Cause("session_timeout", (name,), lost)))
             elif lost or (each.listed is not None and before.after is not None and name in before.after):

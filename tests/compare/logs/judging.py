@@ -5,6 +5,7 @@ A statement is false where its cause did not happen to that member in that rebal
 any certain cause states nothing.
 """
 
+import gzip
 import json
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
@@ -53,6 +54,10 @@ def files_of(name: str, side: str) -> list[Path]:
     """The log files of one side."""
     paths = sorted(path for path in (INCIDENTS / name).iterdir() if path.suffix == ".gz")
     return [path for path in paths if side == "all_files" or path.name.startswith("broker") == (side == "brokers_only")]
+
+
+def unpacked(path: Path) -> bytes:
+    return gzip.decompress(path.read_bytes())
 
 
 @cache

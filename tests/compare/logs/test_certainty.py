@@ -2,7 +2,6 @@
 
 import gzip
 import json
-import random
 import re
 from collections.abc import Callable
 from datetime import datetime, timedelta
@@ -11,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.compare.logs.judging import INCIDENTS, SIDES, files_of, judge, judged, names, truth_of
+from tests.compare.logs.judging import INCIDENTS, SIDES, files_of, judge, judged, names, truth_of, unpacked
 from tests.compare.logs.scoring import Found, report
 from tests.rows import rows
 
@@ -48,33 +47,6 @@ def test_the_truth_is_among_the_candidates_of_a_doubt(side: str, subtests: pytes
             assert judged(name, side).kept == judged(name, side).doubts
 
 
-def test_fewer_files_make_no_statement_false(subtests: pytest.Subtests) -> None:
-    """Whatever is left out: what was certain stays or becomes a doubt."""
-    dice = random.Random(20261123)
-    for name in names():
-        files = files_of(name, "all_files")
-        some = dice.sample(files, dice.randrange(1, len(files) + 1))
-        with subtests.test(name=name, files=[path.name for path in some]):
-            assert judge(truth_of(name), report(some)).false == []
-
-
-@pytest.mark.parametrize("seed", range(3))
-def test_cut_files_make_no_statement_false(seed: int, subtests: pytest.Subtests, tmp_path: Path) -> None:
-    """Some of the logs, which begin late, end early, or have a hole."""
-    dice = random.Random(seed)
-    for name in names():
-        files = files_of(name, "all_files")
-        folder = tmp_path / name
-        folder.mkdir()
-        for file in dice.sample(files, dice.randrange(1, len(files) + 1)):
-            lines = unpacked(file).split(b"\n")
-            begin, end = sorted(dice.randrange(len(lines) + 1) for _ in range(2))
-            cuts = (lines, lines[begin:], lines[:end], lines[begin:end], lines[:begin] + lines[end:])
-            (folder / file.stem).write_bytes(b"\n".join(dice.choice(cuts)))
-        with subtests.test(name=name):
-            assert judge(truth_of(name), report(sorted(folder.iterdir()))).false == []
-
-
 def _whole_seconds(texts: dict[str, str]) -> dict[str, str]:
     return {
         name: re.sub(r"^(\[?[\d-]{10}[ T][\d:]{8})[.,]\d{3}", r"\1", text, flags=re.M) for name, text in texts.items()
@@ -96,7 +68,7 @@ def _in_one_file(texts: dict[str, str]) -> dict[str, str]:
     return {"clients.log": "\n".join(line for _, _, line in sorted(dated, key=lambda each: each[:2]))}
 
 
-def _cut(texts: dict[str, str]) -> dict[str, str]:
+def _shortened(texts: dict[str, str]) -> dict[str, str]:
     """A collector cuts long lines."""
     return {name: "\n".join(line[:180] for line in text.split("\n")) for name, text in texts.items()}
 
@@ -110,7 +82,7 @@ def _cut(texts: dict[str, str]) -> dict[str, str]:
         ("consumer-protocol-slow-44", "all_files", _newest_first, True),
         ("slow-kafka-python-41", "clients_only", _in_one_file, False),
         ("slow-aiokafka-41", "clients_only", _in_one_file, True),
-        ("consumer-protocol-crash-confluent-44", "brokers_only", _cut, False),
+        ("consumer-protocol-crash-confluent-44", "brokers_only", _shortened, False),
     ],
 )
 def test_other_ways_to_print_make_no_statement_false(
@@ -127,59 +99,6 @@ def test_other_ways_to_print_make_no_statement_false(
     judgement = judge(truth_of(name), report(sorted(folder.iterdir())), side)
     assert judgement.false == []
     assert (judgement.found == judged(name, side).found) == same
-
-
-WHOLE, JNX = ((0, None),), "client-jnx-gamma.log"
-
-
-@rows(
-    ("name", "kept"),
-    [
-        # The line that says why it leaves is the last one before what is left of the log.
-        ("slow-kafka-python-41", {"broker.log": WHOLE, "client-fs-2.log": ((33, 36),)}),
-        # It was given its id before the first generation that the logs tell of.
-        ("broker-frozen-java-3b-41", {"broker-1.log": WHOLE, "client-rt-2.log": ((0, 129),)}),
-        # The broker had lost the group: its log ends before it says so, a client's tells.
-        ("broker-frozen-stale-3b-41", {"broker-1.log": ((0, 140),), "client-bw-1.log": ((133, None),)}),
-        ("broker-frozen-aiokafka-3b-41", {"broker-3.log": ((0, 156),), "client-re-2.log": ((31, None),)}),
-        # Who left led to a generation before the first that the logs tell of.
-        ("truncated-rolling-deploy-41", {"client-ship-1.log": ((17, None),), "client-ship-3.log": WHOLE}),
-        # Told to join again, a member was in a generation before the first that its log tells of.
-        (
-            "rolling-deploy-overlap-44",
-            {"broker.log": ((53, 105),), "client-tick-1.log": ((0, 12), (326, None)), "client-tick-2.log": WHOLE},
-        ),
-        # A member keeps its id in the consumer protocol: its log tells how it came the first time, ...
-        (
-            "consumer-protocol-frozen-and-killed-44",
-            {"broker.log": ((16, None),), "client-jnx-beta.log": WHOLE, JNX: ((0, 138),)},
-        ),
-        # ... or that it polled late after it stood still, and the broker's line that expired it is missing.
-        ("consumer-protocol-frozen-and-killed-44", {"broker.log": ((0, 11), (16, None)), JNX: ((147, 218),)}),
-        # The line that a client prints once comes after its first join: it is no start of another process.
-        ("consumer-protocol-frozen-and-killed-44", {JNX: ((127, 209),)}),
-        # An epoch without topics is that of a group without members, if the last one's leave is missing.
-        ("consumer-protocol-frozen-and-killed-44", {"broker.log": ((0, 11), (33, None))}),
-        # The end of a generation is missing at the broker: what was said before it is not about the next one.
-        (
-            "frozen-and-killed-franz-go-44",
-            {"broker.log": ((0, 19), (42, None)), "client-fra-beta.log": ((15, 39),), "client-fra-gamma.log": WHOLE},
-        ),
-        ("frozen-and-killed-franz-go-44", {"broker.log": ((0, 12),), "client-fra-alpha.log": ((0, 59), (93, None))}),
-        # Two left, and nothing tells whether the first one's rebalance was through.
-        ("rolling-deploy-busy-41", {"client-pcl-3.log": ((96, None),), "client-pcl-4.log": ((156, 245),)}),
-    ],
-)
-def test_what_a_cut_leaves_open_is_a_doubt(
-    name: str, kept: dict[str, tuple[tuple[int, int | None], ...]], tmp_path_factory: pytest.TempPathFactory
-) -> None:
-    folder = tmp_path_factory.mktemp(name)
-    for file, parts in kept.items():
-        lines = unpacked(INCIDENTS / name / f"{file}.gz").split(b"\n")
-        (folder / file).write_bytes(b"\n".join(line for begin, end in parts for line in lines[begin:end]))
-    judgement = judge(truth_of(name), report(sorted(folder.iterdir())))
-    assert judgement.stated > 0
-    assert judgement.false == []
 
 
 LINE = re.compile(r"\[?([\d-]{10})[ T](\d\d):(\d\d):(\d\d),(\d{3})\]? (\w+) (.*) \(([\w.$]+)\)$")
@@ -266,10 +185,6 @@ STAMP = re.compile(r"^(\[?2026-11-\d\d[ T])(\d\d:\d\d:\d\d)", re.MULTILINE)
 
 def _later(seconds: int, stamp: re.Match[str]) -> str:
     return f"{stamp[1]}{datetime.strptime(stamp[2], '%H:%M:%S') + timedelta(seconds=seconds):%H:%M:%S}"
-
-
-def unpacked(path: Path) -> bytes:
-    return gzip.decompress(path.read_bytes())
 
 
 def test_the_logs_of_other_groups_change_nothing() -> None:
