@@ -182,6 +182,7 @@ async def _first(system: System, client: str) -> tuple[Played, str]:
     ended = "" if played.exit_code is None else f" and ended with exit code {played.exit_code}"
     what = "did not join a group" if played.connected else "did not connect"
     said = f": {played.last_line}" if played.last_line else ""
+    said += " (its process is stopped, state T)" if played.is_stopped else ""
     said += f" (busy machine: {played.busy})" if played.busy and not ended else ""
     raise UserError(f"--client: the program {what}{ended}{said}; expected {system.joins}")
 
@@ -207,6 +208,8 @@ def _failure(situation: Situation, played: Played, java: tuple[str, ...]) -> str
     commitSync() throws, whether a program ends is not the client's doing."""
     if played.records.lost:
         return f"{played.records.lost} records lost"
+    if played.is_stopped:
+        return f"its process is stopped (state T, as after SIGSTOP) with {played.records.waiting} records to read"
     if played.broken is not None:
         return played.broken
     if played.did == (NOT_TRIED,):

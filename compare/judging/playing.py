@@ -173,6 +173,8 @@ class Played:
     """What it printed last, beside its records."""
     busy: str
     """How busy the machine was, where that may have changed what it did; else empty."""
+    is_stopped: bool = False
+    """Whether its process was stopped, by whomever, when it was left alone."""
     broken: str | None = None
     """What it owes its group and did not do, where records are given out one by one."""
 

@@ -10,6 +10,7 @@ import shlex
 import signal
 from collections import deque
 from collections.abc import Callable, Mapping
+from pathlib import Path
 from typing import Final, Generic, NamedTuple, TypeAlias, TypeVar
 
 from compare.judging.playing import Situation
@@ -117,6 +118,11 @@ class Program(Generic[Q]):
         """None while it runs; negative: the signal that ended it."""
         return self._process.returncode
 
+    def is_stopped(self) -> bool:
+        """Whether one of the processes of its group is stopped (state T in ``/proc``), as SIGSTOP does it; where there
+        is no ``/proc``, nothing is known of that."""
+        return any(_state(each) == (self._process.pid, "T") for each in Path("/proc").glob("[0-9]*/stat"))
+
     def tell(self, number: signal.Signals) -> None:
         """Send its process group a signal, if it has not ended."""
         if self._process.returncode is None:
@@ -220,6 +226,10 @@ class Running(Generic[Q]):
         starts = any(name == member for name, _ in self._starting)
         return starts or (member in self.programs and self.programs[member].exit_code is None)
 
+    def is_stopped(self, member: str) -> bool:
+        """As `Program.is_stopped`."""
+        return member in self.programs and self.programs[member].is_stopped()
+
     def exit_code(self, member: str) -> int | None:
         """None where it runs, or never did."""
         return None if member not in self.programs else self.programs[member].exit_code
@@ -233,6 +243,15 @@ class Running(Generic[Q]):
         """End all, in any case."""
         for program in self._all:
             await program.end()
+
+
+def _state(stat: Path) -> tuple[int, str] | None:
+    """The process group and the state of a process; None where it has ended."""
+    try:
+        state, _, group, *_ = stat.read_text().rpartition(")")[2].split()
+    except (OSError, ValueError):
+        return None
+    return int(group), state
 
 
 def _why(error: Exception) -> str:

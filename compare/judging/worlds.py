@@ -196,7 +196,7 @@ class Real(Protocol):
     every_ms: float
     """A record is written to every queue so often."""
     handled_within_ms: float
-    """A program that handles nothing for so long, once no more is written, has stopped reading."""
+    """It is looked so often whether the program has handled anything, once no more is written."""
 
     @property
     def exchanges(self) -> Listener[Any]: ...
@@ -241,7 +241,7 @@ async def play_program(
         exit_code = programs.exit_code(FIRST)
         writing.cancel()
         behind = await caught_up(world, sockets.tell_time)
-        broken = world.broken()
+        is_stopped, broken = programs.is_stopped(FIRST), world.broken()
         await programs.end()
         return Played(
             did,
@@ -252,6 +252,7 @@ async def play_program(
             bool(world.exchanges.all),
             next(reversed(programs.programs[FIRST].last), ""),
             clock.strain(),
+            is_stopped,
             broken,
         )
     finally:
@@ -264,14 +265,20 @@ MOST_WAITED_MS: Final = 60_000.0
 """How long we wait for a program that is slow; the rest of its records is counted then."""
 
 
+STANDS_STILL_MS: Final = 18_000.0
+"""How long a program handles nothing before we say that it has stopped reading (longer where `Real.handled_within_ms`
+is longer): it may take seconds for a record, or wait for a processor."""
+
+
 async def caught_up(world: Real, now: Callable[[], Time]) -> int | None:
     """Wait as long as the program handles records; how many are left (`Played.behind`)."""
-    waiting, until = world.outcome().waiting, now() + MOST_WAITED_MS
+    waiting, until, idle = world.outcome().waiting, now() + MOST_WAITED_MS, 0.0
     while world.members.alive(FIRST):
         if await waited(now, Wait(world.handled_all, world.handled_within_ms)):
             return 0
         left = world.outcome().waiting
-        if left >= waiting:
+        idle = idle + world.handled_within_ms if left >= waiting else 0.0
+        if idle >= STANDS_STILL_MS or world.members.is_stopped(FIRST):
             return None
         if now() >= until:
             return left

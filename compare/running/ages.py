@@ -24,8 +24,8 @@ from compare.running.run_variant import RunResult
 from compare.running.work import Waits
 from protocols import Queue
 from protocols.engine.nodes import Time
+from protocols.facts import Delivered
 from protocols.offsets import OffsetSet
-from protocols.timeline.deliveries import Delivery
 from protocols.timeline.order import Pace
 from protocols.timeline.timeline import Timeline
 
@@ -227,7 +227,7 @@ def _share_out(linear: _Linear, starts: Sequence[Time], found: Sequence[Ages]) -
     found[phase].add(linear.age, linear.older, linear.records)
 
 
-def _linear(delivery: Delivery, first: int, end: int, produced: Sequence[Produced], travel: Time) -> Iterator[_Linear]:
+def _linear(delivery: Delivered, first: int, end: int, produced: Sequence[Produced], travel: Time) -> Iterator[_Linear]:
     """The records ``first`` to ``end - 1`` of the delivery. ``travel``: how long a message is under way."""
     for start, stop, since, spacing in _evenly_produced(produced, first, end):
         if delivery.turn:
@@ -247,7 +247,7 @@ def _evenly_produced(produced: Sequence[Produced], first: int, end: int) -> Iter
         first, place = stop, place + 1
 
 
-def _rows(delivery: Delivery, rows: int, first: int, end: int) -> Iterator[tuple[int, int, int]]:
+def _rows(delivery: Delivered, rows: int, first: int, end: int) -> Iterator[tuple[int, int, int]]:
     """The rows of the delivery that hold these records: number, first record, end."""
     count = delivery.end - delivery.first
     while first < end:
@@ -269,7 +269,9 @@ def _observed(pace: Pace, first: int, end: int, production: tuple[Time, Time]) -
         yield _Linear(ended, 0.0, ended - since - (start - first) * spacing, -spacing, stop - start)
 
 
-def _computed(delivery: Delivery, first: int, end: int, production: tuple[Time, Time], late: Time) -> Iterator[_Linear]:
+def _computed(
+    delivery: Delivered, first: int, end: int, production: tuple[Time, Time], late: Time
+) -> Iterator[_Linear]:
     """A loop's turns: a record is handled at the end of its turn, but not earlier than ``late`` after it was produced:
     when it has travelled, waited and been handled."""
     since, spacing = production

@@ -16,9 +16,8 @@ from compare.running.outages import BrokersDown
 from compare.running.reasons import in_common
 from protocols import Queue
 from protocols.engine.nodes import Time
-from protocols.facts import Granted, Position, RebalanceBegan, TimedOut, Transition
+from protocols.facts import Delivered, Granted, Position, RebalanceBegan, TimedOut, Transition
 from protocols.timeline import Timeline
-from protocols.timeline.deliveries import Delivery
 from protocols.timeline.ownership import Double, Interval
 from protocols.timeline.timeline import Commit
 
@@ -97,10 +96,10 @@ class Doings:
         return found
 
     @cached_property
-    def _deliveries(self) -> dict[tuple[str, str], tuple[list[Delivery], list[Time]]]:
+    def _deliveries(self) -> dict[tuple[str, str], tuple[list[Delivered], list[Time]]]:
         """(Group, member) to its deliveries in the order of their beginnings, and when the last of them had ended, of
         each and those before it."""
-        found: dict[tuple[str, str], list[Delivery]] = {}
+        found: dict[tuple[str, str], list[Delivered]] = {}
         for delivery in self._timeline.deliveries:
             found.setdefault((delivery.group, delivery.member), []).append(delivery)
         ordered = {key: sorted(of_member, key=_SINCE) for key, of_member in found.items()}
@@ -306,7 +305,7 @@ class Doings:
             found.setdefault((fact.group, fact.queue), []).append((now, fact.member))
         return found
 
-    def why_not_committed(self, again: Delivery, handled: Delivery) -> Why:
+    def why_not_committed(self, again: Delivered, handled: Delivered) -> Why:
         """Why the offset at which reading began was behind what had been handled before."""
         before, part = handled.member, max(0, again.first - handled.first) / max(1, handled.end - handled.first)
         since = handled.since + part * (handled.until - handled.since)

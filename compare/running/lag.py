@@ -10,7 +10,8 @@ from compare.running.production import ProductionHistory
 from compare.running.run_variant import RunResult
 from protocols import Queue
 from protocols.engine.nodes import Time
-from protocols.timeline.deliveries import Delivery, all_handled, lag_over_time, when
+from protocols.facts import Delivered
+from protocols.timeline.deliveries import all_handled, lag_over_time, when
 from protocols.timeline.timeline import Timeline
 
 SAMPLES = 120
@@ -80,7 +81,7 @@ def _there(result: RunResult, queue: Queue, times: Sequence[Time]) -> Sequence[b
     return [any(start <= at < end for start, end in lives) for at in times]
 
 
-def _of_reading_groups(timeline: Timeline) -> list[tuple[tuple[str, Queue], Sequence[Delivery]]]:
+def _of_reading_groups(timeline: Timeline) -> list[tuple[tuple[str, Queue], Sequence[Delivered]]]:
     """Where a group is broadcasting, each member has a position of its own in every queue: the group has no lag."""
     return [each for each in timeline.progress.items() if each[0][0] not in timeline.broadcasting]
 
@@ -123,7 +124,7 @@ def _drain(result: RunResult, production: Mapping[Queue, ProductionHistory], pea
     return latest - peak
 
 
-def _reached(deliveries: Sequence[Delivery], offset: int) -> Time | None:
+def _reached(deliveries: Sequence[Delivered], offset: int) -> Time | None:
     """When any member had come so far first."""
     if offset == 0:
         return 0.0

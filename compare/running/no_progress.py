@@ -9,10 +9,10 @@ from compare.running.production import ProductionHistory
 from compare.running.work import ReadQueue
 from protocols import Queue
 from protocols.engine.nodes import Time
+from protocols.facts import Delivered
 from protocols.offsets import OffsetSet
 from protocols.scenario.events import Event, MemberChange
 from protocols.timeline import Timeline
-from protocols.timeline.deliveries import Delivery
 
 LEAST_MS: Time = 1000.0
 """Records that wait for less are on their way: fetches, commits and short rebalances take their time in any system."""
@@ -62,7 +62,7 @@ def stalls(
 
 
 def _stalls_of(
-    read: ReadQueue, history: ProductionHistory, deliveries: Iterable[Delivery], pauses: Pauses, end: Time
+    read: ReadQueue, history: ProductionHistory, deliveries: Iterable[Delivered], pauses: Pauses, end: Time
 ) -> Iterator[Stall]:
     reached, latest, made = history.end_offset(read.since), read.since, history.since
     for delivery in deliveries:
@@ -83,11 +83,11 @@ def _stalls_of(
 
 
 def _stalls_given_out(
-    read: ReadQueue, history: ProductionHistory, deliveries: Iterable[Delivery], pauses: Pauses, end: Time
+    read: ReadQueue, history: ProductionHistory, deliveries: Iterable[Delivered], pauses: Pauses, end: Time
 ) -> Iterator[Stall]:
     """Of a queue whose records are given out one by one: what one member has holds up nobody else, so that there is
     progress while anybody handles a record that nobody has handled."""
-    done, new = OffsetSet(), list[Delivery]()
+    done, new = OffsetSet(), list[Delivered]()
     for delivery in sorted(deliveries, key=_UNTIL):
         if delivery.until > history.since and done.add(delivery.first, delivery.end):
             new.append(delivery)
@@ -104,7 +104,7 @@ def _stalls_given_out(
         latest = max(latest, until)
 
 
-def _working(delivery: Delivery, pauses: Sequence[Pause]) -> Iterator[tuple[Time, Time]]:
+def _working(delivery: Delivered, pauses: Sequence[Pause]) -> Iterator[tuple[Time, Time]]:
     """The times in which the member handled the records, without those in which it stood still."""
     since = delivery.since
     for start, stop, _ in pauses:

@@ -13,11 +13,11 @@ from compare.running.run_variant import RunResult
 from compare.running.systems import system_of
 from protocols import Queue
 from protocols.engine.nodes import Time
-from protocols.facts import Resends, Stage
+from protocols.facts import Delivered, Resends, Stage
 from protocols.scenario.events import BrokerEvent
 from protocols.scenario.fields import listed
 from protocols.scenario.model import Scenario, split_system
-from protocols.timeline.deliveries import Delivery, positions
+from protocols.timeline.deliveries import positions
 
 
 class Down(NamedTuple):
@@ -154,7 +154,7 @@ def unsent(history: ProductionHistory, since: Time, end: Time) -> Span:
     return max(silent, key=lambda span: span[1] - span[0], default=(since, since + step))
 
 
-def unread(deliveries: Sequence[Delivery], history: ProductionHistory, since: Time, end: Time) -> Span:
+def unread(deliveries: Sequence[Delivered], history: ProductionHistory, since: Time, end: Time) -> Span:
     """The longest time in which no record was handled. ``deliveries``: of a group, in the order of their beginnings."""
     step = 1000 / history.rate if history.rate else 0.0
     latest, longest = since, (since, since + step)

@@ -13,9 +13,9 @@ from compare.running.reason_kinds import NOT_COMMITTED, PAUSED_OWNER, SET_BACK, 
 from compare.running.reasons import Reason, in_common
 from protocols import Queue
 from protocols.engine.nodes import Time
+from protocols.facts import Delivered
 from protocols.offsets import OffsetSet
 from protocols.timeline import Timeline
-from protocols.timeline.deliveries import Delivery
 from protocols.timeline.lifetimes import time_existing
 from protocols.timeline.ownership import Double
 from protocols.timeline.timeline import Commit
@@ -76,7 +76,7 @@ class _Repeats:
         for commit in timeline.commits_back:
             self._back.setdefault((commit.group, commit.queue), []).append(commit)
 
-    def reason(self, count: int, of_queue: Sequence[Delivery], at: int) -> Reason:
+    def reason(self, count: int, of_queue: Sequence[Delivered], at: int) -> Reason:
         """Of so many records, which the delivery at this place brought again."""
         again = of_queue[at]
         key = again.group, again.queue
@@ -96,7 +96,7 @@ class _Repeats:
         text, settings, _ = Why() if before is None else self._doings.why_not_committed(again, before)
         return Reason(NOT_COMMITTED, count, event, text or None, (again.member,), records=count, settings=settings)
 
-    def _read_too(self, double: Double, again: Delivery, before: Delivery | None) -> bool:
+    def _read_too(self, double: Double, again: Delivered, before: Delivered | None) -> bool:
         """Whether the earlier owner did anything for these records while there were two: it handled them, or committed
         them too late for the other."""
         if before is None or before.until >= double.since:

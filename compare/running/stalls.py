@@ -34,9 +34,8 @@ from compare.running.reason_kinds import (
 from compare.running.reasons import Reason, in_common, members_text
 from protocols import Queue
 from protocols.engine.nodes import Time
-from protocols.facts import Stage, StandsStill, Transition
+from protocols.facts import Delivered, Stage, StandsStill, Transition
 from protocols.timeline import Timeline
-from protocols.timeline.deliveries import Delivery
 from protocols.timeline.ownership import Gap, Interval
 from protocols.timeline.rebalances import Rebalance
 from protocols.timeline.trace import queue_name
@@ -326,7 +325,7 @@ class WhyStalled:
 
     def _again(self, stall: Stall) -> Iterator[Explained]:
         """Members handled old records of the queue meanwhile."""
-        of_queue: Sequence[Delivery] = self._timeline.reading.get((stall.read.reader, stall.read.queue), ())
+        of_queue: Sequence[Delivered] = self._timeline.reading.get((stall.read.reader, stall.read.queue), ())
         _, since, until = stall
         during = [each for each in of_queue if each.since < until and since < each.until and each.since < each.until]
         covers = sum(in_common(each.since, each.until, stall.since, stall.until) for each in during)

@@ -10,10 +10,9 @@ from compare.running.phases import Phase
 from compare.running.production import ProductionHistory
 from protocols import Queue
 from protocols.engine.nodes import TICK, Time
-from protocols.facts import Ended, PassedOver, Position
+from protocols.facts import Delivered, Ended, PassedOver, Position
 from protocols.offsets import OffsetSet
 from protocols.timeline import Timeline
-from protocols.timeline.deliveries import Delivery
 
 BEGINNING_MS: Time = 1000.0
 """So long at most a group that begins takes to learn where to begin in its queues."""
@@ -171,7 +170,7 @@ def hidden_of(timeline: Timeline, waits: Iterable[Waits]) -> dict[str, int]:
     return found
 
 
-def _handled(deliveries: Iterable[Delivery], since: Time) -> OffsetSet:
+def _handled(deliveries: Iterable[Delivered], since: Time) -> OffsetSet:
     """What was handled of a queue that began at ``since``: before, the offsets were those of other records."""
     offset_set = OffsetSet()
     first = end = 0

@@ -10,8 +10,8 @@ import base64
 import json
 import logging
 from collections.abc import Mapping
+from io import FileIO
 from pathlib import Path
-from typing import BinaryIO
 
 from compare.conformance.kafka_coordinator_shapes import ANSWERS, OPERATIONS, answer, written
 from compare.conformance.served import traces
@@ -38,12 +38,12 @@ class Journal:
         self._lines: list[str] = []
         self._asked: set[tuple[str, int]] = set()
         """Connection and number of requests that were written and are not answered."""
-        self._file: BinaryIO | None = None
+        self._file: FileIO | None = None
         self._has_transactions = False
 
     def begins(self, service: Service) -> None:
         """The file is begun with the topics that there are; the service is Kafka's. Raises `OSError`."""
-        self._file = self.path.open("wb")
+        self._file = self.path.open("wb", buffering=0)  # a full disk is met here, and not when the file is closed
         assert isinstance(service, KafkaService)
         self._ids = service.cluster.controller.topic_ids
         topics = {topic: sum(queues.values()) for topic, queues in service.topics().items()}
@@ -96,8 +96,9 @@ class Journal:
         if not lines or self.failure is not None or self._file is None or self._file.closed:
             return
         try:
-            self._file.write("".join(f"{line}\n" for line in lines).encode())
-            self._file.flush()
+            left = memoryview("".join(f"{line}\n" for line in lines).encode())
+            while left:
+                left = left[self._file.write(left) :]
         except OSError as error:
             self.failure = error
             LOG.warning("--record %s: %s; what comes from now on is not recorded", self.path, error.strerror)

@@ -17,6 +17,7 @@ import click
 
 from compare.documents.comparison import ScenarioDocument
 from compare.explaining.document import Measured, document
+from compare.formatting import visible
 from compare.running.phases import phases_of
 from compare.running.record import run_record
 from compare.running.run_variant import RunResult, ending
@@ -173,21 +174,37 @@ def serve(
     journal = None if record is None or system != "kafka" else record.with_name(f"{record.name}.jsonl")
     name = NAME if given is None else given.name
     kept = None if record is None or not can_be_kept(record) else partial(_keep, name=name, record=record)
-    served, end = asyncio.run(
+    served, end, is_whole = asyncio.run(
         _serve(system, given, there, (host, advertise), port, settings, chosen, journal, report, kept)
     )
     if record is None and report is None:
         return 0
     hear_sigterm()  # the event loop has heard signals until now
+    steps = partial(_write, served, end, name, record, report), partial(_make_traces, served, journal)
+    return 0 if _all_done(steps, journal) and is_whole else 1
+
+
+def _all_done(steps: Sequence[Callable[[], None]], journal: Path | None) -> bool:
+    """Whether each of the steps has written its file; what has not is told, and ``journal``, which has all."""
+    failed = False
     try:
-        _write(served, end, name, record, report)
-        if journal is not None:
-            _make_traces(served, journal)
+        for write in steps:
+            try:
+                write()
+            except UserError as error:
+                failed = True
+                click.echo(visible(f"serve: {error}"), err=True)
     except KeyboardInterrupt:
-        if journal is not None:
-            click.echo(f"serve: not all is written; {journal} holds what was recorded", err=True)
+        _tell_kept(journal)
         raise
-    return 0
+    if failed:
+        _tell_kept(journal)
+    return not failed
+
+
+def _tell_kept(journal: Path | None) -> None:
+    kept = "" if journal is None else f"; {journal} holds what was recorded"
+    click.echo(visible(f"serve: not all is written{kept}"), err=True)
 
 
 _DEFAULT_BROKER: Mapping[str, str] = {"kafka": "broker-1", "rocketmq": "broker-a"}
@@ -218,9 +235,9 @@ async def _serve(
     record: Path | None,
     report: Path | None,
     keep: Callable[[Served], None] | None,
-) -> tuple[Served, Time]:
-    """Serve until a signal comes; what was served, and when it ended. ``record``: where to write down what clients of
-    Kafka say; ``keep`` writes what happened until now."""
+) -> tuple[Served, Time, bool]:
+    """Serve until a signal comes; what was served, when it ended, and whether all that clients of Kafka said was
+    written down. ``record``: where; ``keep`` writes what happened until now."""
     loop, over = asyncio.get_running_loop(), asyncio.Event()
     for each in (signal.SIGINT, signal.SIGTERM):
         loop.add_signal_handler(each, over.set)
@@ -260,7 +277,7 @@ async def _serve(
         await served.world.close()
         if journal is not None:
             journal.close()
-    return served, end
+    return served, end, journal is None or journal.failure is None
 
 
 def _keep(served: Served, name: str, record: Path) -> None:
@@ -291,7 +308,9 @@ def _write(served: Served, end: Time, name: str, record: Path | None, report: Pa
         save_report(report, write_comparison([found]))
 
 
-def _make_traces(served: Served, journal: Path) -> None:
+def _make_traces(served: Served, journal: Path | None) -> None:
+    if journal is None:
+        return
     from compare.serving.recorded import make_traces
 
     try:

@@ -138,7 +138,7 @@ def _set_topics(core: Core, now: Time, sender: str, command: Topics, out: Outbox
     before = core.topics or {}
     changed = _learn_topics(core, command)
     mark_stale(core, changed)
-    gone = [topic for topic in before if topic not in command.partitions]
+    gone = dict.fromkeys([topic for topic in before if topic not in command.partitions])
     forget_topics(core, gone)
     share_states.forget_topics(core, gone, now)
 

@@ -196,6 +196,8 @@ def describe_offsets(
 def _all_offsets(state: BrokerState, request: DescribeShareGroupOffsets) -> Work:
     kind, groups, rests = response(_OFFSETS, request.version), [], Rests()
     for group in request.body.groups:
+        if rests.due():
+            yield
         groups.append((yield from _offsets(part(kind, "groups"), state, group, rests)))
     return make(kind, throttle_time=NO_THROTTLE, groups=tuple(groups))
 
@@ -225,7 +227,9 @@ def _offset(kind: Kind, state: BrokerState, group: str, topic: str, number: int)
     is_led = 0 <= number < len(state.cluster.topics.get(topic, ()))
     lag = -1
     if kept.start_offset != NO_OFFSET and is_led:
+        # Whoever alters offsets may name any: a long, as which Kafka computes this, wraps.
         lag = state.storage.log(topic, number).end - kept.start_offset - kept.complete_count
+        lag = (lag + 2**63) % 2**64 - 2**63
     return _failed(
         kind,
         NONE,

@@ -22,26 +22,22 @@ WINDOW: Time = 1000.0
 """Rates are counted in windows of this length, in milliseconds, the first beginning with the run."""
 
 
-Delivery: TypeAlias = Delivered
-"""The fact itself: a run has hundreds of thousands of them."""
-
-
-def passed_over(now: Time, fact: PassedOver) -> Delivery:
+def passed_over(now: Time, fact: PassedOver) -> Delivered:
     """Of a record that was not handled, but read past now."""
-    return Delivery(fact.group, fact.member, fact.queue, fact.offset, fact.offset + 1, now, now)
+    return Delivered(fact.group, fact.member, fact.queue, fact.offset, fact.offset + 1, now, now)
 
 
-def given_up(now: Time, fact: Ended) -> Delivery:
+def given_up(now: Time, fact: Ended) -> Delivered:
     """Of records that nobody gets any more."""
-    return Delivery(fact.group, fact.member or "", fact.queue, fact.first, fact.end, now, now)
+    return Delivered(fact.group, fact.member or "", fact.queue, fact.first, fact.end, now, now)
 
 
-Positions: TypeAlias = Mapping[tuple[str, Queue], Sequence[Delivery]]
+Positions: TypeAlias = Mapping[tuple[str, Queue], Sequence[Delivered]]
 """(Group, queue) to its deliveries in the order of their beginnings."""
 
 
 def handled_more_than_once(
-    deliveries: Iterable[Delivery], lives: Lifetimes = MappingProxyType({})
+    deliveries: Iterable[Delivered], lives: Lifetimes = MappingProxyType({})
 ) -> dict[tuple[str, Queue], list[tuple[int, int]]]:
     """(Group, queue) to the ranges of offsets that were handled more than once, by one member or several; disjoint,
     in order, and touching ones joined, each life of the queue for itself. Queues without any are left out."""
@@ -55,7 +51,7 @@ def handled_more_than_once(
 
 
 def redelivered(
-    deliveries: Iterable[Delivery], lives: Lifetimes = MappingProxyType({}), since: Time | None = None
+    deliveries: Iterable[Delivered], lives: Lifetimes = MappingProxyType({}), since: Time | None = None
 ) -> int:
     """How many records were delivered to more than one member, or twice to one, for the first time; with ``since`` only
     those of which that is so since then (milliseconds; the deliveries are in the order of ``until``)."""
@@ -78,7 +74,7 @@ class _Handled:
         self._once: dict[tuple[str, Queue, int], OffsetSet] = {}
         self.again: dict[tuple[str, Queue, int], OffsetSet] = {}
 
-    def add(self, each: Delivery) -> int:
+    def add(self, each: Delivered) -> int:
         """How many records are handled a second time with it."""
         group, _, queue, first, end, _, until, _, _, _, _ = each
         key = group, queue, life_at(self._lives, queue, until)
@@ -97,24 +93,24 @@ class _Handled:
         return count
 
 
-def bursts(deliveries: Iterable[Delivery]) -> dict[tuple[str, str], float]:
+def bursts(deliveries: Iterable[Delivered]) -> dict[tuple[str, str], float]:
     """(Group, member) to its highest delivery rate over its normal one.
 
     Rates are records per `WINDOW`; the normal one is the median of the windows in which the member was delivered any.
     """
-    of_member: dict[tuple[str, str], list[Delivery]] = {}
+    of_member: dict[tuple[str, str], list[Delivered]] = {}
     for delivery in deliveries:
         if delivery.end > delivery.first:
             of_member.setdefault((delivery.group, delivery.member), []).append(delivery)
     return {key: _burst(each) for key, each in of_member.items()}
 
 
-def burst(deliveries: Iterable[Delivery]) -> float | None:
+def burst(deliveries: Iterable[Delivered]) -> float | None:
     """The highest of the members' `bursts`; None where nothing was delivered."""
     return max(bursts(deliveries).values(), default=None)
 
 
-def _burst(deliveries: Sequence[Delivery]) -> float:
+def _burst(deliveries: Sequence[Delivered]) -> float:
     windows = _windows(deliveries)
     half = sum(count for _, count in windows) / 2
     passed = 0
@@ -127,7 +123,7 @@ def _burst(deliveries: Sequence[Delivery]) -> float:
     raise AssertionError("a member without a window")
 
 
-def _windows(deliveries: Sequence[Delivery]) -> list[tuple[float, int]]:
+def _windows(deliveries: Sequence[Delivered]) -> list[tuple[float, int]]:
     """(Records, number of windows with as many), ascending; windows without records are left out."""
     single: dict[int, float] = {}
     steps: dict[int, float] = {}
@@ -162,8 +158,8 @@ def _windows(deliveries: Sequence[Delivery]) -> list[tuple[float, int]]:
 _SINCE_AND_FIRST = attrgetter("since", "first")
 
 
-def positions(deliveries: Iterable[Delivery]) -> Positions:
-    found: dict[tuple[str, Queue], list[Delivery]] = {}
+def positions(deliveries: Iterable[Delivered]) -> Positions:
+    found: dict[tuple[str, Queue], list[Delivered]] = {}
     for delivery in deliveries:
         found.setdefault((delivery[0], delivery[2]), []).append(delivery)
     for of_queue in found.values():
@@ -199,12 +195,12 @@ def lag_over_time(
         yield group, queue, [end - to if end > to else 0 for end, to in zip(ends[growing], reached, strict=True)]
 
 
-def _reached(deliveries: Sequence[Delivery], times: Sequence[Time]) -> list[int]:
+def _reached(deliveries: Sequence[Delivered], times: Sequence[Time]) -> list[int]:
     """The offset up to which any member has come, at each of the times; deliveries in the order of their beginnings."""
     found: list[int] = []
     begun, finished, count = 0, 0, len(deliveries)
     following = deliveries[0].since if deliveries else inf
-    active: list[Delivery] = []
+    active: list[Delivered] = []
     while len(found) < len(times):
         if not active:
             # Nothing changes until the next one begins.
@@ -230,11 +226,11 @@ def _reached(deliveries: Sequence[Delivery], times: Sequence[Time]) -> list[int]
     return found
 
 
-def _handled_by(deliveries: Sequence[Delivery], times: Sequence[Time]) -> list[int]:
+def _handled_by(deliveries: Sequence[Delivered], times: Sequence[Time]) -> list[int]:
     """The first offset of all and the number of records that had been handled, added up, at each of the times."""
     found: list[int] = []
     first = min([delivery.first for delivery in deliveries], default=0)
-    place, active, done = 0, list[Delivery](), OffsetSet()
+    place, active, done = 0, list[Delivered](), OffsetSet()
     for now in times:
         while place < len(deliveries) and deliveries[place].since <= now:
             active.append(deliveries[place])
@@ -246,12 +242,12 @@ def _handled_by(deliveries: Sequence[Delivery], times: Sequence[Time]) -> list[i
     return found
 
 
-def _within(delivery: Delivery, now: Time) -> int:
+def _within(delivery: Delivered, now: Time) -> int:
     share = (now - delivery.since) / (delivery.until - delivery.since)
     return delivery.first + floor((delivery.end - delivery.first) * share)
 
 
-def all_handled(deliveries: Sequence[Delivery], offset: int) -> Time | None:
+def all_handled(deliveries: Sequence[Delivered], offset: int) -> Time | None:
     """When all records before the offset had been handled, from the first on that was."""
     parts = [each._replace(end=min(each.end, offset), until=when(each, offset)) for each in deliveries]
     done, first = OffsetSet(), min((each.first for each in parts), default=0)
@@ -262,7 +258,7 @@ def all_handled(deliveries: Sequence[Delivery], offset: int) -> Time | None:
     return None if first < offset else 0.0
 
 
-def when(delivery: Delivery, offset: int) -> Time:
+def when(delivery: Delivered, offset: int) -> Time:
     """When the delivery had handled its records before the offset."""
     records = delivery.end - delivery.first
     share = min(1.0, max(0.0, (offset - delivery.first) / records)) if records else 1.0

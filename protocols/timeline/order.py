@@ -20,8 +20,8 @@ from types import MappingProxyType
 from typing import NamedTuple, TypeAlias
 
 from protocols.engine.nodes import TICK, Time
+from protocols.facts import Delivered
 from protocols.java import Queue
-from protocols.timeline.deliveries import Delivery
 from protocols.timeline.lifetimes import Lifetimes, life_at
 
 KeyOf: TypeAlias = Callable[[Queue, int], object]
@@ -62,14 +62,14 @@ class Pace(NamedTuple):
     """When the records of a delivery are handled: ``rows`` of records that begin together, one row each ``step``
     milliseconds, the first ended at ``ends``; a record takes ``width``."""
 
-    delivery: Delivery
+    delivery: Delivered
     rows: int
     ends: Time
     step: Time
     width: Time
 
     @classmethod
-    def of(cls, delivery: Delivery) -> "Pace":
+    def of(cls, delivery: Delivered) -> "Pace":
         _, _, _, first, end, since, until, at_once, turn, each, _ = delivery
         count, lasted = end - first, until - since
         fewest = ceil(count / at_once)
@@ -99,10 +99,10 @@ class Pace(NamedTuple):
 
 
 def out_of_order(
-    deliveries: Iterable[Delivery], lives: Lifetimes = MappingProxyType({}), keys: Keys | None = None
+    deliveries: Iterable[Delivered], lives: Lifetimes = MappingProxyType({}), keys: Keys | None = None
 ) -> OutOfOrder:
     """How many records of all groups, each life of a queue for itself."""
-    spans: dict[tuple[str, Queue, int], list[_Span | Delivery]] = {}
+    spans: dict[tuple[str, Queue, int], list[_Span | Delivered]] = {}
     for each in deliveries:
         first, end, since = each.first, each.end, each.since
         if end <= first:
@@ -141,10 +141,10 @@ class _Span(NamedTuple):
 
     end: int
     until: Time
-    deliveries: Sequence[Delivery]
+    deliveries: Sequence[Delivered]
 
 
-def _deliveries(span: _Span | Delivery) -> Sequence[Delivery]:
+def _deliveries(span: _Span | Delivered) -> Sequence[Delivered]:
     return span.deliveries if isinstance(span, _Span) else (span,)
 
 
@@ -169,7 +169,7 @@ class _Stretch(NamedTuple):
         return _Record(self.began(offset), self.began_last(offset), self.ended(offset))
 
 
-def _stretches(deliveries: Sequence[Delivery]) -> Iterator[_Stretch]:
+def _stretches(deliveries: Sequence[Delivered]) -> Iterator[_Stretch]:
     """The deliveries of one queue, cut where another one begins or ends, in the order of offsets."""
     paces = sorted(map(Pace.of, deliveries), key=lambda pace: (pace.delivery.first, pace.delivery.end))
     if all(before.delivery.end <= after.delivery.first for before, after in pairwise(paces)):
@@ -255,7 +255,7 @@ _Place: TypeAlias = tuple[Queue, int]
 
 
 def _moved(
-    spans: Mapping[tuple[str, Queue, int], Sequence[_Span | Delivery]],
+    spans: Mapping[tuple[str, Queue, int], Sequence[_Span | Delivered]],
     lives: Lifetimes,
     keys: Keys,
     found: Mapping[tuple[str, str], set[_Place]],

@@ -16,7 +16,7 @@ from protocols.facts import Committed, Delivered, Ended, Owns, PassedOver
 from protocols.java import Queue, sort_queues
 from protocols.load import quickly_made
 from protocols.timeline.causes import Causes
-from protocols.timeline.deliveries import Delivery, Positions, burst, given_up, passed_over, positions, redelivered
+from protocols.timeline.deliveries import Positions, burst, given_up, passed_over, positions, redelivered
 from protocols.timeline.lifetimes import Lifetimes
 from protocols.timeline.ownership import Double, Gap, Interval, OwnershipFigures, Pause
 from protocols.timeline.rebalances import Rebalance, completed, rebalances
@@ -158,11 +158,11 @@ class Timeline:
         return tuple([commit for commit in self.commits if commit.back])
 
     @cached_property
-    def deliveries(self) -> tuple[Delivery, ...]:
+    def deliveries(self) -> tuple[Delivered, ...]:
         return tuple([fact for _, fact in self.told(Delivered)])
 
     @cached_property
-    def passed_over(self) -> tuple[Delivery, ...]:
+    def passed_over(self) -> tuple[Delivered, ...]:
         """Records that were read past, or given up, without being handled: no deliveries, but no lag either."""
         passed = [passed_over(now, fact) for now, fact in self.told(PassedOver)]
         passed += [given_up(now, fact) for now, fact in self.told(Ended) if fact.how != "acknowledged"]
@@ -234,7 +234,7 @@ class Timeline:
         return burst(self.counted_deliveries)
 
     @cached_property
-    def deliveries_by_reader(self) -> tuple[Delivery, ...]:
+    def deliveries_by_reader(self) -> tuple[Delivered, ...]:
         """The counted deliveries; where a group is broadcasting, each member is named as a group of its own, which is
         how it reads."""
         if not self.broadcasting:
@@ -252,7 +252,7 @@ class Timeline:
         return positions(self.deliveries_by_reader)
 
     @cached_property
-    def counted_deliveries(self) -> tuple[Delivery, ...]:
+    def counted_deliveries(self) -> tuple[Delivered, ...]:
         """The deliveries of the queues that figures count."""
         return self._counted(self.deliveries)
 
@@ -263,7 +263,7 @@ class Timeline:
             return self.reading
         return positions(self._counted((*self.deliveries, *self.passed_over)))
 
-    def _counted(self, deliveries: tuple[Delivery, ...]) -> tuple[Delivery, ...]:
+    def _counted(self, deliveries: tuple[Delivered, ...]) -> tuple[Delivered, ...]:
         if not self.uncounted:
             return deliveries
         return tuple([delivery for delivery in deliveries if not delivery.queue.topic.startswith(self.uncounted)])

@@ -18,10 +18,10 @@ from compare.running.run_variant import RunResult, run_variant
 from compare.running.variants import Variant
 from protocols import Queue
 from protocols.engine.nodes import Time
-from protocols.facts import Callback, Stage
+from protocols.facts import Callback, Delivered, Stage
 from protocols.scenario.jitter import Beginning
 from protocols.scenario.model import Scenario
-from protocols.timeline.deliveries import Delivery, positions, redelivered
+from protocols.timeline.deliveries import positions, redelivered
 
 NOISE_S: Final = 1.5
 SHARE: Final = 0.25
@@ -104,7 +104,7 @@ def _note(
         stages[f"end of {name}"] = (max(spans, key=lambda span: span[1] - span[0])[1] - since) / 1000
 
 
-def _age(deliveries: Sequence[Delivery], history: ProductionHistory, since: Time) -> Time:
+def _age(deliveries: Sequence[Delivered], history: ProductionHistory, since: Time) -> Time:
     """The largest age of the first record of a delivery; within one records do not get older."""
     begun = [each for each in deliveries if each.since >= since and each.end > each.first]
     return max([each.since - history.arrival(each.first, each.since) for each in begun], default=0.0)

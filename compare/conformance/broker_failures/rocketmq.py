@@ -43,7 +43,7 @@ from protocols.java import Queue
 from protocols.scenario.jitter import Beginning
 from protocols.scenario.model import Scenario
 from protocols.scenario.running import Run
-from protocols.timeline.deliveries import Delivery, handled_more_than_once
+from protocols.timeline.deliveries import handled_more_than_once
 from rocketmq_selfbalance.cluster import RocketMQCluster
 
 LATENCIES: Final = (0.2, 2.0), (1.0, 10.0), (5.0, 50.0)
@@ -112,7 +112,7 @@ def _lived(plan: Plan, kind: str, number: int) -> Outage:
     }
     _gaps(made, told, scenario, broker, end, account.silent_ms / 1000)
     deliveries = [
-        Delivery(fact.group, fact.member, fact.queue, fact.first, fact.end, fact.since / 1000 - at, t)
+        Delivered(fact.group, fact.member, fact.queue, fact.first, fact.end, fact.since / 1000 - at, t)
         for t, fact in told
         if isinstance(fact, Delivered) and fact.queue.topic == TOPIC
     ]
@@ -122,7 +122,7 @@ def _lived(plan: Plan, kind: str, number: int) -> Outage:
     return made
 
 
-def _twice(deliveries: Iterable[Delivery]) -> int:
+def _twice(deliveries: Iterable[Delivered]) -> int:
     return sum(end - first for ranges in handled_more_than_once(deliveries).values() for first, end in ranges)
 
 
@@ -152,7 +152,7 @@ def _gaps(
 
 
 def _unread(
-    deliveries: Sequence[Delivery], scenario: Scenario, broker: str, end: float, *, its: bool
+    deliveries: Sequence[Delivered], scenario: Scenario, broker: str, end: float, *, its: bool
 ) -> Iterator[float]:
     """Of each queue the longest time between two records, from the event on."""
     for queue in _all_queues(scenario):

@@ -1,6 +1,7 @@
 """The rules that say what a member did, what the Java client's model does by them, and what counts as a failure."""
 
 import asyncio
+import sys
 from collections.abc import Sequence
 from dataclasses import replace
 from types import SimpleNamespace
@@ -15,6 +16,7 @@ from compare.judging.kafka_reactions import all_read, outcome, reaction
 from compare.judging.kafka_situations import CLASSIC, CONSUMER, SITUATIONS
 from compare.judging.kafka_stage import BROKERS, Exchanges, Mark, Stage
 from compare.judging.playing import BY_LINES, BY_REQUESTS, FIRST, TOPIC, Outcome, Played, Situation
+from compare.judging.programs import Program
 from compare.judging.worlds import caught_up, strain
 from kafka_coordinator.messages import (
     FindCoordinator,
@@ -188,6 +190,8 @@ def test_records_lost_an_end_and_a_standstill_are_failures_where_the_java_client
     assert failure(ends, records=Outcome(BY_LINES, 10, 8, 2, 0, 0)) == "2 records lost"
     assert failure(goes_on, exit_code=3, behind=None) == "ended with exit code 3"
     assert failure(goes_on, behind=None) == "stopped reading"
+    stopped = "its process is stopped (state T, as after SIGSTOP) with 0 records to read"
+    assert failure(goes_on, behind=None, is_stopped=True) == stopped
     assert failure(ends, exit_code=3, behind=None) is None
     assert failure(goes_on, records=Outcome(BY_LINES, 10, 10, 0, 4, 0)) is None, "handled twice is shown, no more"
 
@@ -255,6 +259,9 @@ class _Slow:
     def alive(self, member: str) -> bool:
         return self.time < self._ends_at
 
+    def is_stopped(self, member: str) -> bool:
+        return False
+
     def outcome(self) -> Outcome:
         return replace(NO_RECORDS, waiting=sum(at > min(self.time, self._ends_at) for at in self._handled_at))
 
@@ -268,7 +275,8 @@ class _Slow:
         ([], 1e9, 0),
         ([5_000.0 * number for number in range(1, 10)], 1e9, 0),
         ([5_000.0 * number for number in range(1, 100)], 1e9, 87),
-        ([5_000.0, 20_000.0], 1e9, None),
+        ([5_000.0, 20_000.0], 1e9, 0),
+        ([5_000.0, 40_000.0], 1e9, None),
         ([5_000.0, 10_000.0], 7_000.0, None),
     ],
 )
@@ -278,6 +286,25 @@ def test_a_slow_program_is_waited_for_and_one_that_stands_still_is_not(
     monkeypatch.setattr(playing, "STEP_MS", 0.0)
     slow = _Slow(handled_at, ends_at)
     assert asyncio.run(caught_up(cast(Any, slow), slow.now)) == behind
+
+
+def test_a_process_that_is_stopped_is_known_as_that() -> None:
+    async def told() -> list[bool]:
+        words = [
+            sys.executable,
+            "-c",
+            "import os, signal; print('up', flush=True); os.kill(os.getpid(), signal.SIGSTOP)",
+        ]
+        program = await Program[int].start(words, lambda line: None, [], {})
+        found = [program.is_stopped()]
+        async with asyncio.timeout(60):
+            while not program.is_stopped():
+                await asyncio.sleep(0.02)
+        found += [program.is_stopped()]
+        await program.end()
+        return [*found, program.is_stopped()]
+
+    assert asyncio.run(told()) == [False, True, False]
 
 
 def committed(offset: int) -> Exchanges:

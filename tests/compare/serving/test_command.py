@@ -214,10 +214,10 @@ PULL = {
 def test_signals_are_heard_while_it_is_written(
     number: signal.Signals, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    async def served(*arguments: object) -> tuple[None, float]:
+    async def served(*arguments: object) -> tuple[None, float, bool]:
         for each in (signal.SIGINT, signal.SIGTERM):
             asyncio.get_running_loop().add_signal_handler(each, int)
-        return None, 0.0
+        return None, 0.0, True
 
     def write(*arguments: object) -> None:
         signal.raise_signal(number)

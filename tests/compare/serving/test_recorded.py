@@ -6,6 +6,7 @@ import json
 import sys
 from collections.abc import Callable
 from pathlib import Path
+from resource import RLIMIT_FSIZE, getrlimit, setrlimit
 from struct import pack
 from typing import Any
 
@@ -118,10 +119,25 @@ def test_what_was_written_when_the_process_was_killed_can_be_played(tmp_path: Pa
     asyncio.run(recorded(path, two_groups))
     whole = path.read_bytes()
     assert passed(path) == 2, "before traces were made of it"
-    second = whole.index(b'"b"')
+    second = max(whole.index(b'"group": "a"'), whole.index(b'"group": "b"'))
     for end in range(second - 40, len(whole), 397):
         cut.write_bytes(whole[:end])
         assert passed(cut) == (1 if end <= whole.index(b"\n", second) - 1 else 2)
+
+
+def test_a_full_disk_is_told_and_what_was_written_before_stays(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    path, before = tmp_path / "out.json.jsonl", getrlimit(RLIMIT_FSIZE)
+    setrlimit(RLIMIT_FSIZE, (6_000, before[1]))
+    try:
+        asyncio.run(recorded(path, two_groups))
+    finally:
+        setrlimit(RLIMIT_FSIZE, before)
+    told = [each.getMessage() for each in caplog.records if "--record" in each.getMessage()]
+    assert told == [f"--record {path}: File too large; what comes from now on is not recorded"]
+    assert path.stat().st_size == 6_000
+    assert passed(path) == 2
 
 
 def test_a_server_that_stops_leaves_no_trace_and_what_was_written_stays(tmp_path: Path) -> None:

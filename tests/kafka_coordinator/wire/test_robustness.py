@@ -17,6 +17,7 @@ from kio.index import load_request_schema
 from kio.serial import entity_reader
 
 from kafka_coordinator.wire import entities
+from kafka_coordinator.wire.schemas import request_schema
 from kafka_coordinator.wire.served import ServedCluster
 from kafka_coordinator.wire.state import ServerSettings
 from protocols.engine.nodes import Message
@@ -191,6 +192,27 @@ def reading(names: list[str]) -> bytes:
     values: dict[str, Any] = {"replica_id": -1, "max_wait": timedelta(0), "min_bytes": 0, "max_bytes": 1 << 20}
     values |= {"isolation_level": 0, "session_id": 0, "session_epoch": -1, "forgotten_topics_data": (), "rack_id": ""}
     return frame(entities.make(kind, topics=tuple(topic(topic=name, partitions=(asked,)) for name in names), **values))
+
+
+def test_a_lag_that_no_long_holds_is_answered() -> None:
+    """The start offset of a share group is altered to the least that there is."""
+
+    async def told() -> tuple[bytes, list[Exception]]:
+        world = Sockets(seed=1)
+        await ServedCluster(world, topics={"orders": 1}).start()
+        alter, asks = request_schema(91, 0), request_schema(90, 1)
+        topic = entities.part(alter, "topics")
+        offset = entities.part(topic, "partitions")(partition_index=0, start_offset=-(2**63))
+        wire = Wire(world, "broker-1")
+        wire.put(frame(alter(group_id="g", topics=(topic(topic_name="orders", partitions=(offset,)),))))  # type: ignore[call-arg]
+        answer = wire.put(frame(asks(groups=(entities.part(asks, "groups")(group_id="g", topics=None),))))  # type: ignore[call-arg]
+        failures = list(world.failures)
+        await world.close()
+        return answer, failures
+
+    answer, failures = asyncio.run(told())
+    assert failures == []
+    assert pack(">q", -(2**63)) in answer
 
 
 def test_what_clients_bring_into_being_is_bounded() -> None:

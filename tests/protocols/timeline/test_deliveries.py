@@ -7,13 +7,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from protocols.facts import Committed, Delivered
-from protocols.timeline.deliveries import Delivery, burst, handled_more_than_once, redelivered
+from protocols.timeline.deliveries import burst, handled_more_than_once, redelivered
 from protocols.timeline.timeline import back_within_a_generation, commits
 from tests.protocols.timeline.timeline_made import A, B, recorded
 
 
-def handled(member: str, first: int, end: int, since: float, until: float) -> Delivery:
-    return Delivery("g", member, A, first, end, since, until)
+def handled(member: str, first: int, end: int, since: float, until: float) -> Delivered:
+    return Delivered("g", member, A, first, end, since, until)
 
 
 def test_local_progress_10_and_committed_8_means_exactly_two_records_twice() -> None:
@@ -25,7 +25,7 @@ def test_local_progress_10_and_committed_8_means_exactly_two_records_twice() -> 
 def test_a_record_that_one_member_handles_again_counts_and_one_of_another_group_does_not() -> None:
     again = [handled("c1", 0, 5, 0, 1), handled("c1", 3, 5, 2, 3), handled("c1", 4, 5, 4, 5)]
     assert redelivered(again) == 2
-    assert redelivered([handled("c1", 0, 5, 0, 1), Delivery("other", "c1", A, 0, 5, 0, 1)]) == 0
+    assert redelivered([handled("c1", 0, 5, 0, 1), Delivered("other", "c1", A, 0, 5, 0, 1)]) == 0
 
 
 def test_the_records_of_a_topic_created_again_are_others_though_their_offsets_are_the_same() -> None:

@@ -9,17 +9,17 @@ from hypothesis import strategies as st
 
 from protocols import Queue
 from protocols.engine.nodes import TICK
-from protocols.timeline.deliveries import Delivery
+from protocols.facts import Delivered
 from protocols.timeline.order import Keys, Move, OutOfOrder, Pace, out_of_order
 
 Q = Queue("T", "", 0)
 
 
-def of(first: int, end: int, since: float, until: float, *pace: float, member: str = "c1") -> Delivery:
-    return Delivery("g", member, Q, first, end, since, until, *pace)  # type: ignore[arg-type]
+def of(first: int, end: int, since: float, until: float, *pace: float, member: str = "c1") -> Delivered:
+    return Delivered("g", member, Q, first, end, since, until, *pace)  # type: ignore[arg-type]
 
 
-def pairwise_reference(deliveries: Sequence[Delivery], period: int) -> OutOfOrder:
+def pairwise_reference(deliveries: Sequence[Delivered], period: int) -> OutOfOrder:
     """Every handling of every record against every other record."""
     handlings: dict[int, list[tuple[float, float]]] = {}
     for delivery in deliveries:
@@ -41,7 +41,7 @@ def pairwise_reference(deliveries: Sequence[Delivery], period: int) -> OutOfOrde
 
 
 @st.composite
-def runs(draw: st.DrawFn) -> list[Delivery]:
+def runs(draw: st.DrawFn) -> list[Delivered]:
     """Chains of deliveries of several members, which go back, overlap, and begin several records together."""
     made = []
     for member in range(draw(st.integers(1, 3))):
@@ -59,7 +59,7 @@ def runs(draw: st.DrawFn) -> list[Delivery]:
 
 @settings(max_examples=300, deadline=None)
 @given(runs(), st.integers(1, 4))
-def test_counts_are_those_of_all_pairs(deliveries: list[Delivery], period: int) -> None:
+def test_counts_are_those_of_all_pairs(deliveries: list[Delivered], period: int) -> None:
     expected = pairwise_reference(deliveries, period)
     random.Random(1).shuffle(deliveries)
     assert out_of_order(deliveries, keys=Keys(lambda queue, offset: offset % period))[:2] == expected[:2]
@@ -69,7 +69,7 @@ def test_counts_are_those_of_all_pairs(deliveries: list[Delivery], period: int) 
 @settings(max_examples=300, deadline=None)
 @given(runs(), runs(), st.tuples(st.integers(0, 30), st.integers(0, 30)), st.integers(1, 3))
 def test_keys_that_go_elsewhere_are_compared_across_queues(
-    ours: list[Delivery], others: list[Delivery], cuts: tuple[int, int], period: int
+    ours: list[Delivered], others: list[Delivered], cuts: tuple[int, int], period: int
 ) -> None:
     queues = Q, Queue("T", "", 1)
     deliveries = [*ours, *(each._replace(queue=queues[1]) for each in others)]
@@ -112,5 +112,5 @@ def test_keys_that_go_elsewhere_are_compared_across_queues(
         pytest.param([of(0, 1, 0, 100), of(1, 2, 50, 150)], 1, id="begins while the one before is in hand"),
     ],
 )
-def test_what_counts(deliveries: list[Delivery], expected: int) -> None:
+def test_what_counts(deliveries: list[Delivered], expected: int) -> None:
     assert out_of_order(deliveries).queue == expected
