@@ -1,27 +1,17 @@
-"""The range and round-robin assignors (spec 5.3, 5.4, 5.11), and what the sticky ones remember of moves (5.7)."""
+"""The range assignor (spec 5.3, 5.11), and what the sticky ones remember of moves (5.7), beside recorded answers."""
 
 from collections import Counter
 
-import pytest
 from hypothesis import given
 
 from kafka_coordinator.assignors.balancing import Movements
-from kafka_coordinator.assignors.inputs import AssignorError, GroupMetadata
-from kafka_coordinator.assignors.range import range_, server_range
-from kafka_coordinator.assignors.roundrobin import roundrobin
+from kafka_coordinator.assignors.inputs import GroupMetadata
+from kafka_coordinator.assignors.range import range_
 from tests.kafka_coordinator.consumer.metadata import (
     assert_each_partition_has_one_subscriber,
-    group_of,
     groups,
     partitions_of,
 )
-
-
-def test_the_surplus_of_all_topics_piles_up_on_the_first_members() -> None:
-    for topics, partitions, sizes in ((10, 1, [10, 0, 0, 0]), (20, 5, [40, 20, 20, 20])):
-        names = [f"t{number}" for number in range(topics)]
-        group = group_of(dict.fromkeys(names, partitions), {f"C{number}": names for number in range(4)})
-        assert [len(each) for each in range_(group).owned] == sizes
 
 
 @given(groups(racks=True))
@@ -44,18 +34,6 @@ def test_without_racks_every_share_of_a_topic_is_one_block(group: GroupMetadata)
         for topic in group.topics:
             block = [names[n][1] for n in numbers if names[n][0] == topic]
             assert block == list(range(min(block, default=0), max(block, default=-1) + 1))
-
-
-def test_ten_topics_of_one_partition_leave_nobody_idle() -> None:
-    names = [f"t{number:02}" for number in range(10)]
-    group = group_of(dict.fromkeys(names, 1), {f"C{number}": names for number in range(4)})
-    assert [len(each) for each in roundrobin(group).owned] == [3, 3, 2, 2]
-
-
-def test_a_topic_that_does_not_exist_is_an_error() -> None:
-    with pytest.raises(AssignorError) as caught:
-        server_range(group_of({"T1": 3}, {"A": "T1", "B": "T1 T2"}))
-    assert caught.value.error == "PartitionAssignorException"
 
 
 SPAN = range(10, 30)
