@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from signal import Signals
 from threading import Thread
-from typing import Final, NamedTuple
+from typing import Final, NamedTuple, Self
 
 from tests.slow.java import find_java, released_jars
 from tests.waiting import until
@@ -51,22 +51,56 @@ class Program(NamedTuple):
         return cls([java, "-cp", f"{folder}:{jars}/*", f"-Duser.home={folder}", *_OPTIONS, source.stem])
 
 
-class Members:
-    """One process; as a context manager it is killed at the end, where it still runs."""
+class Process:
+    """A program that is told words and prints words, a line each, with tabs between them; as a context manager it is
+    killed at the end, where it still runs."""
 
-    def __init__(self, program: Program) -> None:
-        self.told: list[Told] = []
+    def __init__(self, command: Sequence[str]) -> None:
+        self.rows: list[Sequence[str]] = []
         self._process = subprocess.Popen(
-            program.command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True
+            command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True
         )
         self._listener = Thread(target=self._listen, daemon=True)
         self._listener.start()
 
-    def __enter__(self) -> "Members":
+    def __enter__(self) -> Self:
         return self
 
     def __exit__(self, *exception: object) -> None:
         self.kill()
+
+    def say(self, *words: str) -> None:
+        """Give a command."""
+        assert self._process.stdin is not None
+        self._process.stdin.write("\t".join(words) + "\n")
+        self._process.stdin.flush()
+
+    def signal(self, number: Signals) -> None:
+        """Send the process this signal."""
+        self._process.send_signal(number)
+
+    def kill(self) -> None:
+        """End the process as kill -9 does; nobody is told."""
+        self._process.kill()
+        self._process.wait(END_S)
+        self._listener.join(END_S)
+
+    def heard(self, *words: str) -> None:
+        """A line was printed."""
+        self.rows.append(words)
+
+    def _listen(self) -> None:
+        assert self._process.stdout is not None
+        for line in self._process.stdout:
+            self.heard(*line.rstrip("\n").split("\t"))
+
+
+class Members(Process):
+    """Members in one process; commands as in ``Members.java``."""
+
+    def __init__(self, program: Program) -> None:
+        self.told: list[Told] = []
+        super().__init__(program.command)
 
     def start(self, name: str, topics: Sequence[str], settings: Mapping[str, object]) -> None:
         """Let a member begin."""
@@ -82,22 +116,6 @@ class Members:
         before = len(self.of("", "produced"))
         self.say("produce", bootstrap, topic, str(partitions), str(count))
         until(lambda: len(self.of("", "produced")) > before, END_S)
-
-    def say(self, *words: str) -> None:
-        """Give a command, see ``Members.java``."""
-        assert self._process.stdin is not None
-        self._process.stdin.write("\t".join(words) + "\n")
-        self._process.stdin.flush()
-
-    def signal(self, number: Signals) -> None:
-        """Send the process this signal."""
-        self._process.send_signal(number)
-
-    def kill(self) -> None:
-        """End the process as kill -9 does; nobody is told."""
-        self._process.kill()
-        self._process.wait(END_S)
-        self._listener.join(END_S)
 
     def of(self, name: str, *kinds: str) -> list[Told]:
         """What a member told, of these kinds."""
@@ -122,8 +140,6 @@ class Members:
         lines = [each.about for name in names for each in self.of(name, "read")]
         return [(partition, at) for partition, first, end in lines for at in range(int(first), int(end))]
 
-    def _listen(self) -> None:
-        assert self._process.stdout is not None
-        for line in self._process.stdout:
-            at, kind, name, member, generation, *about = line.rstrip("\n").split("\t")
-            self.told.append(Told(int(at) / 1000, kind, name, member, int(generation), about))
+    def heard(self, *words: str) -> None:
+        at, kind, name, member, generation, *about = words
+        self.told.append(Told(int(at) / 1000, kind, name, member, int(generation), about))

@@ -13,7 +13,7 @@ from functools import partial
 from pathlib import Path
 from typing import Final, NamedTuple
 
-from tests.slow.java_members import Members, Program
+from tests.slow.java_members import Process, Program
 from tests.slow.real_kafka import RealKafka, kafka_jars, running
 
 VERSION: Final = "4.4.0"
@@ -36,15 +36,16 @@ class Row(NamedTuple):
     count: int
 
 
-class ShareMembers(Members):
+class ShareMembers(Process):
     """Members whose lines are rows; those of one process."""
 
-    def _listen(self) -> None:
-        assert self._process.stdout is not None
-        self.rows: list[Row] = []
-        for line in self._process.stdout:
-            at, kind, name, partition, offset, count = line.rstrip("\n").split("\t")
-            self.rows.append(Row(int(at) / 1000, kind, name, partition, int(offset), int(count)))
+    def __init__(self, program: Program) -> None:
+        self.read: list[Row] = []
+        super().__init__(program.command)
+
+    def heard(self, *words: str) -> None:
+        at, kind, name, partition, offset, count = words
+        self.read.append(Row(int(at) / 1000, kind, name, partition, int(offset), int(count)))
 
 
 class Story:
@@ -67,9 +68,9 @@ class Story:
         """Begin to produce; when that was."""
         self.members["producer"] = ShareMembers(self._program)
         self.members["producer"].say("produce", self._kafka.plaintext, TOPIC, *map(str, (partitions, interval, count)))
-        while not getattr(self.members["producer"], "rows", []):
+        while not self.members["producer"].read:
             time.sleep(0.02)
-        return self.members["producer"].rows[0].at
+        return self.members["producer"].read[0].at
 
     def poison(self, partition: int) -> None:
         self.members["producer"].say("poison", self._kafka.plaintext, TOPIC, str(partition))
@@ -79,7 +80,7 @@ class Story:
         self.extra.append((time.time(), "killed", name))
 
     def rows(self) -> list[Row]:
-        found = [row for members in self.members.values() for row in getattr(members, "rows", [])]
+        found = [row for members in self.members.values() for row in members.read]
         return sorted([*found, *(Row(at, kind, name, "", -1, -1) for at, kind, name in self.extra)])
 
 

@@ -6,15 +6,13 @@ import subprocess
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from threading import Thread
-from typing import Self
 
 import pytest
 
 from compare.testing.brokers import KafkaBroker
 from protocols.facts import Available, Ended, Renewed
 from tests.slow.java import UnavailableError, find_java, released_jars
-from tests.slow.java_members import Program
+from tests.slow.java_members import Process, Program
 from tests.slow.real_kafka import kafka_jars
 from tests.slow.test_kafka_clients import SLOW, go_program
 from tests.waiting import until
@@ -24,39 +22,6 @@ pytestmark = pytest.mark.slow
 VERSION, FRANZ_GO, WITHIN_S = "4.4.0", "1.22.3", 30
 SOON = {"group.share.min.heartbeat.interval.ms": 200, "group.share.heartbeat.interval.ms": 200}
 EARLIEST = {"share.auto.offset.reset": "earliest"}
-
-
-class Lines:
-    """A process, and the lines that it has printed, cut at tabs."""
-
-    def __init__(self, command: list[str]) -> None:
-        self.rows: list[list[str]] = []
-        self._process = subprocess.Popen(
-            command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True
-        )
-        self._thread = Thread(target=self._listen, daemon=True)
-        self._thread.start()
-
-    def _listen(self) -> None:
-        assert self._process.stdout is not None
-        for line in self._process.stdout:
-            self.rows.append(line.rstrip("\n").split("\t"))
-
-    def say(self, *words: str) -> None:
-        assert self._process.stdin is not None
-        self._process.stdin.write("\t".join(words) + "\n")
-        self._process.stdin.flush()
-
-    def kill(self) -> None:
-        self._process.kill()
-        self._process.wait(WITHIN_S)
-        self._thread.join(WITHIN_S)
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *exception: object) -> None:
-        self.kill()
 
 
 @pytest.fixture(scope="module")
@@ -77,7 +42,7 @@ def broker() -> Iterator[KafkaBroker]:
     made.close()
 
 
-def begin(lines: Lines, broker: KafkaBroker, name: str, mode: str, handle: int = 0) -> None:
+def begin(lines: Process, broker: KafkaBroker, name: str, mode: str, handle: int = 0) -> None:
     settings = {
         "bootstrap.servers": broker.bootstrap,
         "group.id": "g",
@@ -87,7 +52,7 @@ def begin(lines: Lines, broker: KafkaBroker, name: str, mode: str, handle: int =
     lines.say("start", name, "orders", str(handle), *(f"{key}={value}" for key, value in settings.items()))
 
 
-def told(lines: Lines, *kinds: str) -> list[tuple[str, str, int, int]]:
+def told(lines: Process, *kinds: str) -> list[tuple[str, str, int, int]]:
     """Kind, member, offset and delivery count of what Java's members print."""
     return [(row[1], row[2], int(row[4]), int(row[5])) for row in lines.rows if row[1] in kinds]
 
@@ -110,7 +75,7 @@ def ends(broker: KafkaBroker) -> dict[int, str]:
 def test_java_acknowledges_in_each_way(java: Program, broker: KafkaBroker) -> None:
     for value in ("fine", "poison", "reject", "renew", "fine"):
         broker.produce("orders", value)
-    with Lines(list(java.command)) as one:
+    with Process(java.command) as one:
         begin(one, broker, "one", "explicit")
         kinds = ("handled", "failed", "rejected", "renewed")
         until(lambda: len(ends(broker)) == 5, WITHIN_S)
@@ -126,7 +91,7 @@ def test_java_acknowledges_in_each_way(java: Program, broker: KafkaBroker) -> No
 
 
 def test_java_killed_and_closed_gives_back_what_it_has(java: Program, broker: KafkaBroker) -> None:
-    with Lines(list(java.command)) as one, Lines(list(java.command)) as two:
+    with Process(java.command) as one, Process(java.command) as two:
         begin(one, broker, "one", "implicit", 60_000)
         until(lambda: has_joined(broker, "one"), WITHIN_S)
         broker.produce("orders", "v", count=3)
@@ -142,7 +107,7 @@ def test_java_killed_and_closed_gives_back_what_it_has(java: Program, broker: Ka
 
 
 def test_java_loses_a_lock(java: Program, broker: KafkaBroker) -> None:
-    with Lines(list(java.command)) as one, Lines(list(java.command)) as two:
+    with Process(java.command) as one, Process(java.command) as two:
         begin(one, broker, "one", "explicit", 8_000)
         until(lambda: has_joined(broker, "one"), WITHIN_S)
         broker.produce("orders", "v")
@@ -180,12 +145,12 @@ def test_franz_go_acknowledges_and_is_killed(broker: KafkaBroker, tmp_path: Path
     for value in ("fine", "poison", "reject", "fine"):
         broker.produce("orders", value)
     command: Callable[[str], list[str]] = lambda name: [program, broker.bootstrap, "g", "orders", name]  # noqa: E731
-    with Lines(command("one")) as one:
+    with Process(command("one")) as one:
         until(lambda: len(ends(broker)) == 4, WITHIN_S)
         assert [row[4] for row in one.rows if row[0] == "failed"] == ["1", "2", "3", "4", "5"]
         assert ends(broker) == {0: "acknowledged", 1: "archived", 2: "archived", 3: "acknowledged"}
         one.kill()
-    with Lines(command("two")) as two:
+    with Process(command("two")) as two:
         broker.produce("orders", "fine")
         until(lambda: any(row[3] == "4" for row in two.rows if row[0] == "handled"), WITHIN_S)
         time.sleep(0.5)

@@ -4,26 +4,37 @@ import socket
 import struct
 import threading
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import AbstractContextManager, contextmanager, suppress
+from functools import partial
 from typing import TypeAlias
 
 API_VERSIONS, METADATA = 18, 3
 
 Answerer: TypeAlias = Callable[[int, int, int], Iterator[bytes]]
 """The bytes to send, piece by piece, for a request's API key, version and correlation id."""
+Take: TypeAlias = Callable[[int], bytes]
+"""So many bytes of a connection."""
+
+
+def serving(answer: Answerer) -> AbstractContextManager[str]:
+    """The server's ``host:port``."""
+
+    def answered(take: Take) -> Iterator[bytes]:
+        (length,) = struct.unpack(">i", take(4))
+        yield from answer(*struct.unpack_from(">hhi", take(length)))
+
+    return answering(answered)
 
 
 @contextmanager
-def serving(answer: Answerer) -> Iterator[str]:
-    """The server's ``host:port``."""
+def answering(answered: Callable[[Take], Iterator[bytes]]) -> Iterator[str]:
+    """A server (``host:port``) that answers each request in pieces; ``answered`` takes the request's bytes."""
     over = threading.Event()
 
     def talk(connection: socket.socket) -> None:
         with connection, suppress(OSError, struct.error):
             while not over.is_set():
-                (length,) = struct.unpack(">i", _exactly(connection, 4))
-                key, version, correlation = struct.unpack_from(">hhi", _exactly(connection, length))
-                for piece in answer(key, version, correlation):
+                for piece in answered(partial(_exactly, connection)):
                     connection.sendall(piece)
                     if over.is_set():
                         return

@@ -50,18 +50,6 @@ def test_balance_travels_along_overlapping_subscriptions() -> None:
     assert owned(group, uniform(group)) == {"A": "T1-0 T1-1 T1-2 T1-3", "B": "T1-4 T1-5 T2-0", "C": "T2-1 T2-2"}
 
 
-def test_a_topic_that_does_not_exist_is_an_error() -> None:
-    for members in ({"A": "T2"}, {"A": "T1", "B": "T2"}):
-        with pytest.raises(AssignorError) as caught:
-            uniform(group_of({"T1": 3}, members))
-        assert caught.value.error == "PartitionAssignorException"
-
-
-def test_a_target_that_names_a_partition_too_many_is_an_error() -> None:
-    with pytest.raises(AssignorError):
-        uniform(group_of({"T1": 3}, dict.fromkeys("AB", "T1"), claims={"A": _all_of("T1", 4)}))
-
-
 def test_groups_are_homogeneous_if_all_name_the_same_topics_in_any_order() -> None:
     assert homogeneous(group_of({}, {"A": "x y", "B": "y x"}))
     assert not homogeneous(group_of({}, {"A": "x", "B": "y x"}))
