@@ -18,7 +18,7 @@ from protocols.engine.nodes import Time
 from protocols.facts import Ended
 from protocols.offsets import OffsetSet
 from protocols.timeline import Timeline
-from protocols.timeline.deliveries import Delivery
+from protocols.timeline.deliveries import Delivered
 from protocols.timeline.records import BY_RESET, Given, most_hidden
 
 Ranges = Mapping[tuple[str, Queue], Sequence[tuple[int, int]]]
@@ -78,7 +78,7 @@ def why_given_again(timeline: Timeline, among: Ranges | None = None) -> Iterator
 def why_overtaken(timeline: Timeline) -> Iterator[Reason]:
     """A reason for each way in which records came back that were handled only after later ones of their queue, weighted
     with how many of these were begun meanwhile."""
-    deliveries: dict[tuple[str, Queue], list[Delivery]] = {}
+    deliveries: dict[tuple[str, Queue], list[Delivered]] = {}
     for delivery in sorted(timeline.deliveries, key=_SINCE):
         deliveries.setdefault((delivery.group, delivery.queue), []).append(delivery)
     overtook: dict[tuple[str, Queue], OffsetSet] = {}
