@@ -15,10 +15,9 @@ from compare.running.reasons import Reason, in_common, members_text
 from compare.running.work import ReadQueue
 from protocols import Queue
 from protocols.engine.nodes import Time
-from protocols.facts import Ended
+from protocols.facts import Delivered, Ended
 from protocols.offsets import OffsetSet
 from protocols.timeline import Timeline
-from protocols.timeline.deliveries import Delivered
 from protocols.timeline.records import BY_RESET, Given, most_hidden
 
 Ranges = Mapping[tuple[str, Queue], Sequence[tuple[int, int]]]
