@@ -10,7 +10,7 @@ Whether a request may write so much is estimated first, because only then is the
 In Kafka `CoordinatorRuntime.append` and `GroupCoordinatorRecordHelpers`; sizes as in the schemas of its records.
 """
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any, Final, TypeVar
 
 from kafka_coordinator import messages
@@ -32,7 +32,7 @@ from kafka_coordinator.coordinator.refusals import REFUSE
 from kafka_coordinator.errors import UNKNOWN_SERVER_ERROR
 from kafka_coordinator.frame_sizes import array, data, opaque, text, varint
 from kafka_coordinator.versions import Version
-from protocols.engine.nodes import Message, Outbox, Time, TimerName
+from protocols.engine.nodes import Message, Outbox, PassedOn, Time
 
 T = TypeVar("T")
 
@@ -182,33 +182,20 @@ def _of_targets(core: Core, group: ConsumerGroup) -> int:
     return BATCH_HEAD + 2 * _WHOLE + texts + entries + 4 * total + of_caller
 
 
-class _Held:
+class _Held(PassedOn):
     """An outbox that keeps what is told until it is known whether it counts."""
 
+    __slots__ = ("_told",)
+
     def __init__(self, out: Outbox) -> None:
+        super().__init__(out)
         self._told: list[Callable[[], None]] = []
-        self._out = out
 
     def send(self, to: str, message: Message) -> None:
-        self._told.append(lambda: self._out.send(to, message))
+        self._told.append(lambda: self.out.send(to, message))
 
     def observe(self, fact: tuple[object, ...]) -> None:
-        self._told.append(lambda: self._out.observe(fact))
-
-    def close(self, peer: str) -> None:
-        self._out.close(peer)
-
-    def set_timer(self, name: TimerName, at: Time) -> None:
-        self._out.set_timer(name, at)
-
-    def cancel_timer(self, name: TimerName) -> None:
-        self._out.cancel_timer(name)
-
-    def choose(self, label: str, options: Sequence[T]) -> T:
-        return self._out.choose(label, options)
-
-    def new_id(self, prefix: str) -> str:
-        return self._out.new_id(prefix)
+        self._told.append(lambda: self.out.observe(fact))
 
     def release(self) -> None:
         for tell in self._told:
