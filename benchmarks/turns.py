@@ -2,7 +2,7 @@
 in CPU milliseconds, without the garbage collector (`equipoise serve` freezes what is loaded).
 
 Peer: none. Budget: 50 ms, at 20,000 topics (10,000 where a request names partitions, because a frame holds 21,000 items
-at most) and at 5,000 members of a group.
+at most) and at 5,000 members of a group. Every API is asked that can name many things.
 
 Part of `benchmarks.serving`.
 """

@@ -32,7 +32,7 @@ from kafka_coordinator.coordinator.refusals import REFUSE
 from kafka_coordinator.errors import UNKNOWN_SERVER_ERROR
 from kafka_coordinator.frame_sizes import array, data, opaque, text, varint
 from kafka_coordinator.versions import Version
-from protocols.engine.nodes import Message, Outbox, Time
+from protocols.engine.nodes import Message, Outbox, PassedOn, Time
 
 T = TypeVar("T")
 
@@ -182,20 +182,20 @@ def _of_targets(core: Core, group: ConsumerGroup) -> int:
     return BATCH_HEAD + 2 * _WHOLE + texts + entries + 4 * total + of_caller
 
 
-class _Held:
+class _Held(PassedOn):
     """An outbox that keeps what is told until it is known whether it counts."""
 
+    __slots__ = ("_told",)
+
     def __init__(self, out: Outbox) -> None:
+        super().__init__(out)
         self._told: list[Callable[[], None]] = []
-        self._out = out
-        self.close, self.set_timer, self.cancel_timer = out.close, out.set_timer, out.cancel_timer
-        self.choose, self.new_id = out.choose, out.new_id
 
     def send(self, to: str, message: Message) -> None:
-        self._told.append(lambda: self._out.send(to, message))
+        self._told.append(lambda: self.out.send(to, message))
 
     def observe(self, fact: tuple[object, ...]) -> None:
-        self._told.append(lambda: self._out.observe(fact))
+        self._told.append(lambda: self.out.observe(fact))
 
     def release(self) -> None:
         for tell in self._told:

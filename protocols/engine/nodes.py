@@ -76,6 +76,36 @@ class Outbox(Protocol):
         """A text that was never given before: ``prefix``, a hyphen, and what the world made up (in Kafka a UUID)."""
 
 
+class PassedOn:
+    """An outbox before another one, ``out``, which is given all that a class of its kind does not do otherwise."""
+
+    __slots__ = ("out",)
+
+    def __init__(self, out: Outbox) -> None:
+        self.out = out
+
+    def send(self, to: str, message: Message) -> None:
+        self.out.send(to, message)
+
+    def close(self, peer: str) -> None:
+        self.out.close(peer)
+
+    def set_timer(self, name: TimerName, at: Time) -> None:
+        self.out.set_timer(name, at)
+
+    def cancel_timer(self, name: TimerName) -> None:
+        self.out.cancel_timer(name)
+
+    def observe(self, fact: tuple[object, ...]) -> None:
+        self.out.observe(fact)
+
+    def choose(self, label: str, options: Sequence[T]) -> T:
+        return self.out.choose(label, options)
+
+    def new_id(self, prefix: str) -> str:
+        return self.out.new_id(prefix)
+
+
 class Node(Protocol):
     """State with entry points. None of them blocks; a call that blocks in the real system is a record of waiting. What
     the explorer is to copy and to compare is a `protocols.node_state.NodeState`, too."""

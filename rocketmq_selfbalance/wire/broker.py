@@ -8,7 +8,7 @@ views are handled here.
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, TypeAlias, TypeVar
 
-from protocols.engine.nodes import OPERATOR, Message, Outbox, Time, TimerName
+from protocols.engine.nodes import OPERATOR, Message, Outbox, PassedOn, Time, TimerName
 from protocols.facts import Committed
 from rocketmq_selfbalance.broker.allocation import POLL
 from rocketmq_selfbalance.broker.connections import IDLE
@@ -43,13 +43,14 @@ from rocketmq_selfbalance.wire.served import ClientKind, Served
 T = TypeVar("T")
 
 
-class NamedOutbox:
+class NamedOutbox(PassedOn):
     """The world's outbox, told under the clients' ids what the simulation's broker observes under their connections."""
 
-    __slots__ = ("out", "served")
+    __slots__ = ("served",)
 
     def __init__(self, served: Served, out: Outbox) -> None:
-        self.served, self.out = served, out
+        super().__init__(out)
+        self.served = served
 
     def send(self, to: str, message: Message) -> None:
         if type(message) is LockBatchMqAnswer and message.locked:
@@ -57,15 +58,6 @@ class NamedOutbox:
         if isinstance(message, RegisterBroker | UnregisterBroker):
             message = message._replace(cluster=self.served.wire.cluster)
         self.out.send(to, message)
-
-    def close(self, peer: str) -> None:
-        self.out.close(peer)
-
-    def set_timer(self, name: TimerName, at: Time) -> None:
-        self.out.set_timer(name, at)
-
-    def cancel_timer(self, name: TimerName) -> None:
-        self.out.cancel_timer(name)
 
     def observe(self, fact: tuple[object, ...]) -> None:
         if type(fact) is Committed:
@@ -79,12 +71,6 @@ class NamedOutbox:
                 )
         else:
             self.out.observe(fact)
-
-    def choose(self, label: str, options: Sequence[T]) -> T:
-        return self.out.choose(label, options)
-
-    def new_id(self, prefix: str) -> str:
-        return self.out.new_id(prefix)
 
 
 LOOK = "look who reads"
