@@ -92,7 +92,14 @@ class UnknownMember(Moves):
 
 @record
 class SessionOver(Moves):
-    """It had no answer of the coordinator for the session timeout."""
+    """It had no answer of the coordinator for the session timeout, or none but refusals; ``why``: the last of them."""
+
+    why: str = ""
+
+    @property
+    def is_denied(self) -> bool:
+        """Whether the broker had denied it the group."""
+        return "Group authorization failed" in self.why
 
 
 @record
@@ -244,9 +251,9 @@ class DeniedGroup(OfClient):
 
 @record
 class DeniedTopic(OfClient):
-    """The broker denied its principal topics."""
+    """The broker denied its principal topics; ``topics``: as printed, "" where they are not."""
 
-    topics: str
+    topics: str = ""
 
 
 @record

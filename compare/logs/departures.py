@@ -13,6 +13,8 @@ from dataclasses import replace
 from compare.logs.broker_events import Failed, Fenced, Left, NotRejoined, Preparing
 from compare.logs.client_events import (
     ClientStarted,
+    DeniedGroup,
+    DeniedTopic,
     GivesUpId,
     Joined,
     Joining,
@@ -38,6 +40,9 @@ NO_POLL_TIMER = frozenset({"kafkajs", "franz-go", "sarama"})
 _CLOSED = ("clos", "unsubscribe", "shut", "per normal operation")
 _EXCEPTION_S = 5.0
 """A process closes its consumer so soon after the exception that ends it."""
+
+_MOST_S, _AFTER_S = 600.0, 1.0
+"""A client that goes on after it was denied something is denied it again and again; a broker's line may come first."""
 
 _UNSURE_LATER_S = 15.0
 _SOME = 6
@@ -213,15 +218,28 @@ class _Witness:
     def exception(self, departure: Departure) -> str:
         """The exception that stands in the process's log just before it closed, "" where none does."""
         leaves = next((event for event in departure.events if isinstance(event, Leaves | Moved)), None)
-        if leaves is None or departure.how != "clean":
+        if departure.how != "clean":
             return ""
+        if leaves is None:
+            return self._denial(departure)
         for event in self._around(leaves, _SOME, 0)[::-1]:
             dated = event.place.at is not None
             if isinstance(event, Threw) and dated and 0 <= leaves.at - event.at <= _EXCEPTION_S:
                 return event.exception
             if isinstance(event, Joined | ClientStarted):
-                return ""
-        return ""
+                break
+        return self._denial(departure)
+
+    def _denial(self, departure: Departure) -> str:
+        """What the broker denied the process for the first time just before it closed: its poll threw that then."""
+        own = self._own.get(departure.process) if departure.process is not None else None
+        denied = [event for event in own.events if isinstance(event, DeniedGroup | DeniedTopic)] if own else []
+        denied = [event for event in denied if -_MOST_S < event.at - departure.at < _AFTER_S]
+        if not denied or departure.at - denied[0].at > _EXCEPTION_S:
+            return ""
+        what = "Group" if isinstance(denied[-1], DeniedGroup) else "Topic"
+        is_java = departure.process is not None and self._processes.library(departure.process) == "java"
+        return f"{what}AuthorizationException" if is_java else f"{what} authorization failed"
 
     def _slow_before(self, line: Leaves | Moved | None) -> PollTimeout | None:
         """The line about the poll timer that stands right before the one about leaving."""

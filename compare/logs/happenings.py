@@ -1,8 +1,10 @@
 """What happened in a Kafka group without a rebalance: static members that came back, twins, refused joins, coordinators
 that were restarted or moved; and what may lead to one: clients that have no right, or wrong credentials."""
 
+import re
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from typing import TypeGuard
 
 from compare.logs.broker_events import InstanceFenced, InstanceHeld, OfMember, Replaced, WentAway
 from compare.logs.client_events import (
@@ -14,6 +16,7 @@ from compare.logs.client_events import (
     ListsMember,
     OfClient,
     Refused,
+    SessionOver,
     Twin,
     Unauthenticated,
     Unreleased,
@@ -121,17 +124,32 @@ def _refused(events: Sequence[Event]) -> list[Happening]:
 NOT_AUTHORIZED, NOT_AUTHENTICATED = "authorization_failed", "authentication_failed"
 
 
+_PRINTED = re.compile(r"[\[\]{}']")
+"""What lists and sets of topics are printed with."""
+
+
+def is_refused(event: Event) -> TypeGuard[DeniedGroup | DeniedTopic | SessionOver | Unauthenticated]:
+    """Whether a client says that the broker has refused it."""
+    return isinstance(event, DeniedGroup | DeniedTopic | Unauthenticated) or (
+        isinstance(event, SessionOver) and event.is_denied
+    )
+
+
 def _denied(events: Sequence[Event]) -> list[Happening]:
     """One per client and trouble, as long as its lines are at most a minute apart."""
     found: list[Happening] = []
     latest: dict[tuple[str, str, str], tuple[int, float]] = {}
     for event in events:
-        if not isinstance(event, DeniedGroup | DeniedTopic | Unauthenticated):
+        if not is_refused(event):
             continue
         if isinstance(event, Unauthenticated):
             name, detail = NOT_AUTHENTICATED, event.why
         else:
-            what = f"topics {event.topics}" if isinstance(event, DeniedTopic) else f"group {event.group}"
+            what = (
+                f"topics {_PRINTED.sub('', event.topics)}".strip()
+                if isinstance(event, DeniedTopic)
+                else f"group {event.group}"
+            )
             name, detail = NOT_AUTHORIZED, f"no right to read {what}"
         key = event.client, name, detail
         place, at = latest.get(key, (len(found), float("-inf")))

@@ -140,6 +140,7 @@ _ASSIGNMENT = re.compile(r"=(?:Assignment|ConnectAssignment|ExtendedAssignment)\
 
 _LIBRDKAFKA = table(
     (PollTimeout, "Application maximum poll interval ({allowed}ms) exceeded by {}"),
+    (SessionOver, "Consumer group session timed out (in join-state steady) after {} last error was {why}): {}"),
     (SessionOver, "Consumer group session timed out (in join-state steady) after {}"),
     (
         Joined,
@@ -188,6 +189,13 @@ _PYTHON = table(
     (UnknownMember, "OffsetCommit failed for group {*group} due to group error ([Error 25] {}"),
     (SessionOver, "Heartbeat session expired{}marking coordinator dead{}"),
     (CoordinatorGone, "Marking the coordinator dead (node {})for group {*group}.{why}"),
+    (DeniedTopic, "Not authorized to read from topic {topics}."),
+    (DeniedTopic, "Not authorized to commit to topics {*topics} for group {group}"),
+    (DeniedTopic, "OffsetCommit failed for unauthorized topics {topics}"),
+    (DeniedGroup, "OffsetCommit failed for group {*group} - GroupAuthorizationFailedError"),
+    (DeniedGroup, "Not authorized to commit offsets for group {group}"),
+    (DeniedGroup, "Heartbeat failed: authorization error: [Error 30] GroupAuthorizationFailedError: {group}"),
+    (DeniedGroup, "Group Coordinator Request failed: [Error 30] GroupAuthorizationFailedError: {group}"),
 )
 _PYTHON_WORDS = (
     (re.compile(r"InconsistentGroupProtocol"), Refused),
@@ -316,6 +324,8 @@ def of_kafkajs(message: str, fields: Mapping[str, object], place: Place) -> Read
     if event in {Leaves, ClientStarted} and isinstance(before, Threw | Asked | UnknownMember):
         # After a crash, or without a place, it stops whether it can leave or not; after a crash it starts by itself.
         return "kafkajs", None
+    if message.startswith("[Connection] Response ") and (denied := _denied(fields, place)):
+        return "kafkajs", denied
     if event is Unanswered:
         event = UnknownMember if "not aware of this member" in str(fields.get("error", "")) else None
     named = {"group": "groupId", "member": "memberId", "client": "clientId"}
@@ -323,6 +333,14 @@ def of_kafkajs(message: str, fields: Mapping[str, object], place: Place) -> Read
     if event is ToldToRejoin and "not the correct coordinator" in str(fields.get("error", "")):
         event = NotCoordinator
     return "kafkajs", None if event is None else event(place=place, **parts)
+
+
+def _denied(fields: Mapping[str, object], place: Place) -> DeniedGroup | DeniedTopic | None:
+    """What the broker's answer to kafkajs denies; of topics it does not say which."""
+    error, client = str(fields.get("error", "")), str(fields.get("clientId", ""))
+    if error.startswith("Not authorized to access group"):
+        return DeniedGroup(place=place, client=client)
+    return DeniedTopic(place=place, client=client) if error.startswith("Not authorized to access topics") else None
 
 
 def logfmt(line: str) -> Mapping[str, str] | None:

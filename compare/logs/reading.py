@@ -54,6 +54,7 @@ KEYS = (
     b"consumer/broker/",
     b"client/coordinator",
     b"Exception",
+    b"ot authorized to ",
     b"\tAssigned partitions: ",
     b"_MAX_POLL_EXCEEDED",
     b"doRebalance, ",

@@ -121,9 +121,14 @@ def _closed(log: GroupLog) -> str:
 
 
 _RETRY = "the rebalance ends with the next poll(), after which the commit is tried again or left to the new owner"
+_GROUP, _TOPIC = (f"give its principal READ on the {what} (kafka-acls)" for what in ("group", "topic"))
 _CATCH = {
-    "GroupAuthorizationException": "give its principal READ on the group (kafka-acls)",
-    "TopicAuthorizationException": "give its principal READ on the topic (kafka-acls)",
+    "Group authorization failed": _GROUP,
+    "GroupAuthorizationException": _GROUP,
+    "GroupAuthorizationFailedError": _GROUP,
+    "Topic authorization failed": _TOPIC,
+    "TopicAuthorizationException": _TOPIC,
+    "TopicAuthorizationFailedError": _TOPIC,
     "SaslAuthenticationException": "renew its credentials",
     "RebalanceInProgressException": f"a commit met a rebalance; {_RETRY}",
     "CommitFailedException": "its commit came after its partitions were given away; catch it and go on with poll()",

@@ -12,7 +12,7 @@ from typing import TypeVar
 
 from compare.logs.client_events import (
     CoordinatorGone,
-    DeniedGroup,
+    DeniedTopic,
     Joined,
     NotCoordinator,
     OfClient,
@@ -23,7 +23,7 @@ from compare.logs.client_events import (
 )
 from compare.logs.coordinators import Outage
 from compare.logs.events import Event
-from compare.logs.happenings import NOT_AUTHENTICATED, NOT_AUTHORIZED
+from compare.logs.happenings import NOT_AUTHENTICATED, NOT_AUTHORIZED, is_refused
 from compare.logs.identity import Process, Processes, client_of
 from compare.logs.model import Cause, Ordered, Rebalance
 from compare.logs.returns import AFTER_FENCING, NEW_ID
@@ -66,7 +66,11 @@ class _Bench:
         self._processes = processes
         own = [event for event in events if isinstance(event, OfClient) and event.place.sure]
         self._lost = Ordered(event for event in own if isinstance(event, SessionOver))
-        self._denied = Ordered(event for event in own if isinstance(event, DeniedGroup | Unauthenticated | Joined))
+        self._denied = Ordered(
+            event
+            for event in own
+            if isinstance(event, Joined) or (is_refused(event) and not isinstance(event, DeniedTopic))
+        )
         self._unanswered = Ordered(event for event in own if isinstance(event, Unanswered))
         self._noticed = Ordered(
             event for event in own if isinstance(event, SessionOver | CoordinatorGone | UnknownMember | NotCoordinator)
@@ -108,7 +112,7 @@ class _Bench:
 
     def _refused(self, process: Process, each: Rebalance) -> str:
         """By what the broker refused the process, the last that its lines tell before its session ended."""
-        near = self._by(process, self._denied.between(each.at - _REFUSED_S, each.over))
+        near = self._by(process, self._denied.between(each.at - _REFUSED_S, each.over + 1.0))
         if not near or isinstance(near[-1], Joined):
             return ""
         return NOT_AUTHENTICATED if isinstance(near[-1], Unauthenticated) else NOT_AUTHORIZED

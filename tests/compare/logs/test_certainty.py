@@ -235,6 +235,36 @@ def test_clients_that_the_broker_refuses_are_told_with_what_they_lack() -> None:
     assert "topic_rights_changed" in seen_again["unknown"]["candidates"]
 
 
+@rows(
+    ("member", "cause", "behind", "lacks"),
+    [
+        ("aiokafka-g-1", "session_timeout", "authorization_failed", "group g-aiokafka-g"),
+        ("aiokafka-t-1", None, None, "topics aiokafka.t"),  # it may have been too slow: it prints the same then
+        ("confluent-stderr-g-1", "session_timeout", "authorization_failed", "group g-confluent-stderr-g"),
+        ("kafka-python-g-1", "session_timeout", "authorization_failed", "group g-kafka-python-g"),
+        ("kafka-python-t-1", "member_left", "exception", "topics kafka-python.t"),
+        ("kafkajs-g-1", "session_timeout", "authorization_failed", "group g-kafkajs-g"),
+        ("kafkajs-t-1", "member_left", "exception", "topics"),
+        ("java-t-1", "member_left", "exception", "topics java.t"),
+        ("javanew-t-1", "member_left", "exception", "topics javanew.t"),
+    ],
+)
+def test_each_client_says_in_its_own_words_what_it_is_denied(
+    member: str, cause: str | None, behind: str | None, lacks: str
+) -> None:
+    """A real Kafka 4.4.0 took READ on the group (-g) or the topic (-t) from them."""
+    folder = INCIDENTS / "denied-other-clients-44"
+    groups = report([folder / "broker.log.gz", folder / f"client-{member}.log.gz"])["groups"]
+    group = next(each for each in groups if each["group"] == f"g-{member[:-2]}")
+    stated = group["rebalances"][-1]["stated"]
+    assert [(each["cause"], each["behind"]) for each in stated] == ([(cause, behind)] if cause else [])
+    told = [(event["cause"], event["who"], event["stated"][0]["detail"]) for event in group["events"]]
+    assert told == [("authorization_failed", [member], f"no right to read {lacks}")]
+    if cause is not None:
+        (remedy,) = (row["remedy"] for row in group["summary"] if row["cause"] == cause)
+        assert "READ" in remedy
+
+
 def test_a_member_that_died_of_an_exception_is_told_as_that() -> None:
     stated = [each for one in group_of("commit-in-rebalance-41")["rebalances"] for each in one["stated"]]
     died = [each for each in stated if each["behind"] == "exception"]
