@@ -18,7 +18,7 @@ from rocketmq_selfbalance.fast_forward import contract
 from rocketmq_selfbalance.fast_forward.broker import BrokerAdapter
 from rocketmq_selfbalance.fast_forward.client import ClientAdapter
 from rocketmq_selfbalance.messages.nameserver import GetRouteInfo, RegisterBroker, Route
-from rocketmq_selfbalance.messages.offsets import PullAnswer, PullMessage
+from rocketmq_selfbalance.messages.offsets import PullAnswer, PullMessage, UpdateConsumerOffset
 from rocketmq_selfbalance.nameserver import SCAN, NameServer
 
 if TYPE_CHECKING:
@@ -92,7 +92,9 @@ SHORTEST_MS = 1000.0
 """To pass over less is not worth the while,"""
 
 SHORTEST_OF_CROWD_MS = 200.0
-"""or less than that of many flows."""
+"""or in a crowd less than this, or than brings each flow `WORTH` records."""
+
+WORTH = 2
 
 EVEN_PER_SECOND = 2.0
 """Where fewer records come in, each is told for itself, at its time."""
@@ -174,6 +176,12 @@ class Currents:
             return True
         return (name, timer) in self._timers
 
+    def may_go_back(self, kind: type[Message], sender: str) -> bool:
+        """Whether a message under way would commit less than what is computed ahead. (In a small group none is under
+        way when it is looked at.)"""
+        is_crowd = len(self._simulation.processes) >= CROWD
+        return is_crowd and kind is UpdateConsumerOffset and bool(self.alive) and sender not in self.apart
+
     def pass_over(self, horizon: Time) -> bool:
         """Let all flows go on to a while before the horizon; False where that is not worth the while."""
         simulation = self._simulation
@@ -182,7 +190,10 @@ class Currents:
         latency, since = simulation.latency, simulation.now
         circle = 2 * latency.most + max(current.flow.delay for current in self.alive)
         until = floor((horizon - SETTLING * circle) / TICK) * TICK
-        shortest = SHORTEST_MS if len(simulation.processes) < CROWD else SHORTEST_OF_CROWD_MS
+        shortest = SHORTEST_MS
+        if len(simulation.processes) >= CROWD:
+            per_second = sum([current.production.per_second for current in self.alive])
+            shortest = min(shortest, max(SHORTEST_OF_CROWD_MS, WORTH * len(self.alive) / per_second * 1000))
         if until - since < max(shortest, SETTLING * circle):
             return False
         taken = self._take_back()
@@ -199,7 +210,7 @@ class Currents:
         first = min(ends)
         simulation.root = CLOCK
         for simulation.now, _, (client, _, link, _, reader, source), stretch in steps:
-            later = stretch.until > first or bool(self.apart)
+            later = stretch.until > first or len(simulation.processes) >= CROWD
             reader.replay_reading(stretch.until, stretch, contract.ReplayOutbox(client, tells=True, later=later))
             out = contract.ReplayOutbox(cast(Process, link.receiver), tells=True, later=later)
             source.replay_reader(stretch.until, client.name, stretch, out)

@@ -240,7 +240,7 @@ class QuiescentWorld(NamedTuple):
                 adapter = self.adapters.get(cast(Process, place.receiver))
                 judge = None if adapter is None else adapter.judges.get(kind)
                 if judge is None:
-                    if not streams.has(sender, receiver, kind):
+                    if not streams.has(sender, receiver, kind) or currents.may_go_back(kind, sender):
                         yield due
                     continue
                 follows = judge(self.simulation.now, sender, what) if place.open else None
