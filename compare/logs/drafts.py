@@ -213,7 +213,9 @@ class Collector:
             since = each.stabilized if each.stabilized is not None else each.ready
             if since is not None and since - _ONE_JOIN_S < at < each.over + _ONE_JOIN_S:
                 return each
-            is_open = each is self.found[-1] and each.stabilized is None and each.begun is not None
+            # Who joined waits for the leader's assignment, of which the broker's line may be missing.
+            waits = each.stabilized is None or (each.ready is None and each.count is not None)
+            is_open = each is self.found[-1] and waits and each.begun is not None
             if is_open and 0 <= at - each.at < _LONGEST_JOIN_S:
                 return each
         new = Draft(first=at)

@@ -131,7 +131,7 @@ class _Sharing:
             each.notes += self.moves.between(max(last, each.at - CLOSE_S), each.over + 0.5)
             first, past = bisect_right(self.left_at, since), bisect_right(self.left_at, through)
             left = [gone for gone in [*waiting, *self.departures[first:past]] if (gone.member, gone.at) not in alone]
-            waiting = [] if each.at_broker else [gone for gone in left if each.seen.get(gone.member, gone.at) < gone.at]
+            waiting = [] if each.at_broker else [gone for gone in left if _was_in(gone, each)]
             before = self.drafts[place - 1].generation if place else 0
             self.follows = before == (each.generation or 0) - 1 or (not place and each.generation is None)
             if not each.departures:
@@ -205,9 +205,10 @@ class _Sharing:
     def _joined_now(self, event: Added | Announced | GivenId, each: Draft) -> bool:
         """Whether a member that was given an id then is new in this rebalance, though others are missing before."""
         own = [known for known in self.own[event.member] if isinstance(known, Joined)]
-        if own and own[0].generation is not None:
-            return own[0].generation == each.generation
-        return each.trigger != "" and each.begun is not None and event.at >= each.begun - CLOSE_S
+        told = own[0].generation if own else None
+        if not each.trigger or each.begun is None:
+            return told is not None and told == each.generation
+        return event.at >= each.begun - _BEFORE_S and told in {None, each.generation}
 
     def _first_seen(self, each: Draft, place: int) -> dict[str, float]:
         """Members whose first own line about a generation or epoch is about this one, unless their logs begin here."""
@@ -225,6 +226,11 @@ class _Sharing:
                 if is_start and not self.processes.was_in_before(own[0]):
                     found[member] = at
         return found
+
+
+def _was_in(gone: Departure, each: Draft) -> bool:
+    """Whether the member left a generation that it was in, by its own line or by the leader's."""
+    return gone.member in (each.listed or ()) or each.seen.get(gone.member, gone.at) < gone.at
 
 
 def _used(event: Event) -> Iterable[str]:

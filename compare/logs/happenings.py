@@ -121,7 +121,7 @@ def _refused(events: Sequence[Event]) -> list[Happening]:
     return found
 
 
-NOT_AUTHORIZED, NOT_AUTHENTICATED = "authorization_failed", "authentication_failed"
+NOT_AUTHORIZED, NOT_AUTHENTICATED = REFUSALS = "authorization_failed", "authentication_failed"
 
 
 _PRINTED = re.compile(r"[\[\]{}']")

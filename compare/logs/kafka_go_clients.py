@@ -5,6 +5,7 @@ from collections.abc import Mapping
 
 from compare.logs.client_events import (
     ClientStarted,
+    DeniedGroup,
     Given,
     GivenId,
     Joined,
@@ -34,6 +35,13 @@ _FRANZ: Mapping[str, type[OfClient]] = {
 }
 """franz-go's messages; their parts are keys."""
 
+_FRANZ_ERRORS = (
+    "heartbeat errored",
+    "join group failed",
+    "offset commit returned a fatal group member error, triggering rejoin",
+)
+"""franz-go's messages that say why, by the key `err`."""
+
 _FRANZ_REJOIN = "forced rejoin quitting heartbeat loop; why: "
 _FRANZ_REJOINS = {
     "after revoking what we lost": SecondRound,
@@ -43,7 +51,16 @@ _FRANZ_REJOINS = {
 
 _FRANZ_LINE = re.compile(r"([^;]{4,90}); (.*)$")
 _NEXT_KEY = re.compile(r", (?=[a-z_]{2,30}:(?: |$))")
-_FRANZ_OTHERS = ("heartbeat", "join group failed", "sync", "forced rejoin", "beginning", "fetch offsets", "calling on")
+_FRANZ_OTHERS = (
+    "heartbeat",
+    "join group failed",
+    "sync",
+    "forced rejoin",
+    "beginning",
+    "fetch offsets",
+    "calling on",
+    "offset commit ",
+)
 _GO_LINE = re.compile(
     r"(?P<sarama>client/coordinator |consumergroup/|consumer/broker/|loop check partition number )|(?P<segmentio>^(?:"
     r"entering loop for consumer group, |[Jj]oined group |joinGroup succeeded|(?:sync|started \w+ for) group ))"
@@ -69,7 +86,7 @@ def of_go(message: str, fields: Mapping[str, object], place: Place) -> Read | No
     if "group" not in keys or not (text in _FRANZ or text.startswith(_FRANZ_OTHERS)):
         return None
     event: type[OfClient] | None = _FRANZ.get(text)
-    if event is None and (text.startswith("heartbeat errored") or text == "join group failed"):
+    if event is None and text in _FRANZ_ERRORS:
         event = _errored(keys.get("err", ""))
     if event is None:
         return "franz-go", None
@@ -85,4 +102,6 @@ def of_go(message: str, fields: Mapping[str, object], place: Place) -> Read | No
 def _errored(error: str) -> type[OfClient] | None:
     if "REBALANCE_IN_PROGRESS" in error:
         return ToldToRejoin
+    if "GROUP_AUTHORIZATION_FAILED" in error:
+        return DeniedGroup
     return UnknownMember if "UNKNOWN_MEMBER_ID" in error else None

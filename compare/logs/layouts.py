@@ -17,12 +17,18 @@ _KUBECTL = re.compile(r"\[(pod/[^/\]\s]+/[^\]\s]+)\] ?")
 _STERN = re.compile(r"([a-z0-9][a-z0-9.-]*[a-z0-9]) › ([a-z0-9-]+) ")
 _COMPOSE = re.compile(r"(?!(?:TRACE|DEBUG|INFO|WARN|WARNING|ERROR|FATAL)\b)([A-Za-z0-9][\w.-]*) +\| ")
 _STAMP = r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d{1,9})?(?:Z|[+-]\d\d:?\d\d)"
+_FULL = r"[A-Z][a-z]{2} \d{4}-\d\d-\d\d \d\d:\d\d:\d\d(?:\.\d{1,9})? (?:UTC|GMT|[A-Z]{1,4}T)"
 _CRI = re.compile(rf"({_STAMP}) (?:stdout|stderr) [FP] ")
 _JOURNAL = re.compile(
-    rf"(?:<\d{{1,3}}>)?(?:[A-Z][a-z]{{2}} [ \d]\d \d\d:\d\d:\d\d|({_STAMP})) [\w.-]{{1,80}}"
+    rf"(?:<\d{{1,3}}>)?(?:[A-Z][a-z]{{2}} [ \d]\d \d\d:\d\d:\d\d|({_STAMP}|{_FULL})) [\w.-]{{1,80}}"
     r" ([\w.@/-]{1,80})(?:\[\d{1,10}\])?: "
 )
 """How syslog and journald wrap a line: time, host, the unit's name and its process."""
+
+_SYSLOG = re.compile(
+    rf"<\d{{1,3}}>1 ({_STAMP}) [\w.-]{{1,255}} ([\w.@/-]{{1,48}}) \S{{1,128}} \S{{1,32}} (?:-|\[[^\]]*\]) "
+)
+"""The same of RFC 5424, with the message's id and structured data."""
 
 _COLOURS = re.compile(r"\x1b\[[0-9;]{0,20}m")
 _TIMESTAMPED = re.compile(r"(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{9}Z) ")
@@ -33,7 +39,7 @@ _DATED = re.compile(
 )
 _COMPACT = re.compile(r"\[?(\d{4})(\d\d)(\d\d)[T -](\d\d):?(\d\d):?(\d\d)(?:[.,]?(\d{1,9}))?(Z)?(?!\d)")
 _WORDY = re.compile(r"(\d\d)[ /-]([A-Z][a-z]{2})[ /-](\d{4})[ :](\d\d):(\d\d):(\d\d)(?:[.,](\d{1,9}))?")
-_SLASHED = re.compile(r"(\d\d?)/(\d\d?)/(\d{4})[ T](\d\d?):(\d\d):(\d\d)(?:[.,](\d{1,9}))?(?: ([AP])M\b)?")
+_SLASHED = re.compile(r"(\d\d?)[/.](\d\d?)[/.](\d{4})[ T](\d\d?):(\d\d):(\d\d)(?:[.,](\d{1,9}))?(?: ([AP])M\b)?")
 _OF_DAY = re.compile(r"\[?(\d\d):(\d\d):(\d\d)(?:[.,](\d{1,9}))?(?=[\s\]|])")
 _EPOCH_MS = re.compile(r"\[?(1\d{12})\b")
 _KLOG = re.compile(r"[IWEF]\d{4} (\d\d):(\d\d):(\d\d)\.(\d{6}) +\d{1,9} [\w./-]{1,120}:\d{1,6}\] ")
@@ -84,8 +90,8 @@ def unwrapped(line: str) -> Unwrapped:
         if match := _KUBECTL.match(line) or _STERN.match(line) or _COMPOSE.match(line):
             container = match.group(1)
             line = line[match.end() :]
-        elif match := _JOURNAL.match(line):
-            container, hint = match.group(2), time_of(match.group(1) or "")[0]
+        elif match := _JOURNAL.match(line) or _SYSLOG.match(line):
+            container, hint = match.group(2), _exact(match.group(1) or "")
             line = line[match.end() :]
         elif match := _CRI.match(line) or _TIMESTAMPED.match(line):
             hint = time_of(match.group(1))[0]
@@ -135,9 +141,9 @@ _LEVEL = r"(?:TRACE|DEBUG|INFO|NOTICE|WARN|WARNING|ERROR|FATAL|CRITICAL|SEVERE)"
 _HEAD_PART = re.compile(
     rf"""\s*+(?:
       \[?\d{{4}}[-/]\d\d[-/]\d\d[T ]\d\d:\d\d:\d\d(?:[.,:]\d{{1,9}})?
-        (?:\s?(?:Z|UTC|GMT|[+-]\d\d:?\d\d)(?!\w))?\]?:?(?!\w)
+        (?:\s?(?:Z|UTC|GMT|[A-Z]{{1,4}}T|[+-]\d\d:?\d\d)(?!\w))?\]?:?(?!\w)
     | \[?\d{{8}}[T\ -]\d\d:?\d\d:?\d\d(?:[.,]?\d{{1,9}})?Z?\]?(?!\w)
-    | \[?\d\d?[ /-](?:[A-Z][a-z]{{2}}|\d\d?)[ /-]\d{{4}}[ T:]\d\d?:\d\d:\d\d(?:[.,]\d{{1,9}})?(?:\ [AP]M)?\]?(?!\w)
+    | \[?\d\d?[ /.-](?:[A-Z][a-z]{{2}}|\d\d?)[ /.-]\d{{4}}[ T:]\d\d?:\d\d:\d\d(?:[.,]\d{{1,9}})?(?:\ [AP]M)?\]?(?!\w)
     | \[?\d\d:\d\d:\d\d(?:[.,]\d{{1,9}})?\]?(?!\w)
     | \[?1\d{{12}}\]?(?!\w)
     | \[?{_LEVEL}(?:\s*\])?(?::|(?![\w.]))
@@ -253,6 +259,12 @@ def _american(match: re.Match[str]) -> tuple[float | None, str]:
     return (found, "local") if found is not None else (None, "none")
 
 
+def _exact(text: str) -> float | None:
+    """A wrapper's time, where it states its zone."""
+    stamp, clock = time_of(text)
+    return stamp if clock == "utc" else None
+
+
 def _microseconds(value: object) -> float | None:
     return int(value) / 1e6 if isinstance(value, str) and value.isdecimal() and len(value) < 20 else None
 
@@ -267,9 +279,9 @@ def stated_east(line: str) -> float:
 
 
 def _slashed(match: re.Match[str]) -> tuple[float | None, str]:
-    """Month/day/year, as with AM and PM; day/month/year where the first is no month."""
+    """Month/day/year, as with AM and PM; day/month/year where the first is no month, and day.month.year."""
     first, second, year, hour, minute, seconds = map(int, match.groups()[:6])
-    month, day = (second, first) if first > 12 else (first, second)
+    month, day = (second, first) if first > 12 or "." in match.group().split(":")[0] else (first, second)
     if match.group(8):
         hour = hour % 12 + (12 if match.group(8) == "P" else 0)
     found = _seconds(year, month, day, hour, minute, seconds, match.group(7))

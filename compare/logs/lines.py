@@ -4,7 +4,9 @@ import re
 import sys
 import zlib
 from collections.abc import Iterable, Iterator, Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass
+from itertools import chain
 from pathlib import Path
 
 from protocols.errors import UserError
@@ -14,6 +16,27 @@ BLOCK = 4 << 20
 
 LONGEST_LINE = 8 << 20
 """A line that is longer is cut there."""
+
+_PACKINGS = {
+    b"\x28\xb5\x2f\xfd": "zstd",
+    b"\x04\x22\x4d\x18": "lz4",
+    b"\xfd7zX": "xz",
+    b"BZh": "bzip2",
+    b"PK\x03\x04": "zip",
+}
+_UTF_16 = (b"\xff\xfe", b"\xfe\xff")
+_BOM = b"\xef\xbb\xbf"
+_FEW = 400
+"""Bytes that tell a text's encoding."""
+
+_PART = re.compile(
+    rb"(?P<cri>\S{20,40} (?:stdout|stderr) )[PF] (?P<said>.*)"
+    rb"|(?P<docker>\{\"log\":\")(?P<text>(?:[^\"\\]|\\.)*)(?P<rest>\",\"stream\":\"std(?:out|err)\".*)",
+    re.DOTALL,
+)
+"""A line in a container's log, which breaks what is longer than 16 KiB: by CRI's flag P, or without a line end."""
+
+_MOST_PARTS = LONGEST_LINE >> 14
 
 _ROTATED = re.compile(r"(?:[.-](\d{4}-?\d\d-?\d\d(?:[-_.T]?\d\d)*))?(?:\.(\d{1,6}))?$")
 
@@ -79,10 +102,11 @@ def _rotation(name: str) -> tuple[str, tuple[int, str, int]]:
 
 @dataclass(slots=True)
 class Reading:
-    """What reading a file found out: how many lines it has, and whether the file is cut off."""
+    """What reading a file found out: how many lines it has, whether the file is cut off, and why it is not read."""
 
     lines: int = 0
     cut: str = ""
+    unread: str = ""
 
 
 def blocks(file: LogFile, found: Reading) -> Iterator[bytes]:
@@ -91,15 +115,28 @@ def blocks(file: LogFile, found: Reading) -> Iterator[bytes]:
     Raises `UserError` where it cannot be read.
     """
     try:
-        if file.path is None:
-            yield from iter(lambda: sys.stdin.buffer.read(BLOCK), b"")
-            return
-        with file.path.open("rb") as stream:
-            packed = stream.peek(2)[:2] == b"\x1f\x8b"
-            plain = iter(lambda: stream.read(BLOCK), b"")
-            yield from _unpacked(plain, found) if packed else plain
+        with nullcontext(sys.stdin.buffer) if file.path is None else file.path.open("rb") as stream:
+            block = stream.read(BLOCK)
+            packing = next((name for magic, name in _PACKINGS.items() if block.startswith(magic)), "")
+            plain = chain((block,) if block else (), iter(lambda: stream.read(BLOCK), b""))
+            if packing:
+                found.unread = f"packed with {packing}, expected plain text or gzip: unpack it first"
+            elif block.startswith(b"\x1f\x8b"):
+                yield from _text(_unpacked(plain, found), found)
+            else:
+                yield from _text(plain, found)
     except OSError as error:
         raise UserError(f"{file.name}: {error.strerror or error}, expected a readable log file") from None
+
+
+def _text(plain: Iterator[bytes], found: Reading) -> Iterator[bytes]:
+    """The bytes without the mark of UTF-8 before them; nothing of UTF-16, of which every other byte of a log is 0."""
+    first = next(plain, b"")
+    if first.startswith(_UTF_16) or first.count(0, 0, _FEW) > len(first[:_FEW]) // 3:
+        found.unread = "a text in UTF-16, expected UTF-8: convert it first"
+        return
+    yield first.removeprefix(_BOM)
+    yield from plain
 
 
 def _unpacked(packed: Iterator[bytes], found: Reading) -> Iterator[bytes]:
@@ -154,12 +191,51 @@ def _hits(block: bytes, end: int, before: int, keys: Sequence[bytes]) -> Iterato
             at = block.find(b"\n", at, end)
             if at >= 0:
                 at = block.find(key, at, end)
-    counted, number = 0, before + 1
+    counted, number, told = 0, before + 1, 0
     for start in sorted(starts):
+        if start < told:
+            continue  # a later part of a line
+        start = _first_part(block, start)
         number += block.count(b"\n", counted, start)
         counted = start
-        stop = block.find(b"\n", start, end)
-        yield number, block[start : stop if stop >= 0 else end]
+        line, told = _whole(block, start, end)
+        yield number, line
+
+
+def _first_part(block: bytes, start: int) -> int:
+    """Where the line begins of which a container's log has a part at ``start``."""
+    while start:
+        before = block.rfind(b"\n", 0, start - 1) + 1
+        if not _goes_on(_PART.match(block[before : start - 1])):
+            break
+        start = before
+    return start
+
+
+def _whole(block: bytes, start: int, end: int) -> tuple[bytes, int]:
+    """The line that begins at ``start``, with the parts of it that follow, and where the next one begins."""
+    stop = block.find(b"\n", start, end)
+    stop = stop if stop >= 0 else end
+    line = block[start:stop]
+    part = first = _PART.match(line)
+    parts: list[bytes] = []
+    while first is not None and _goes_on(part) and stop + 1 < end and len(parts) < _MOST_PARTS:
+        begin, stop = stop + 1, block.find(b"\n", stop + 1, end)
+        stop = stop if stop >= 0 else end
+        part = _PART.match(block[begin:stop])
+        if part is None or part.lastgroup != first.lastgroup:
+            break
+        parts.append(part["said"] if first["cri"] else part["text"])
+    if first is not None and parts:
+        said = b"".join([first["said"] if first["cri"] else first["text"], *parts])
+        line = first["cri"] + b"F " + said if first["cri"] else first["docker"] + said + first["rest"]
+    return line, stop + 1
+
+
+def _goes_on(part: re.Match[bytes] | None) -> bool:
+    if part is None:
+        return False
+    return part.string[part.end("cri")] == ord("P") if part["cri"] else not part["text"].endswith(b"\\n")
 
 
 def decoded(line: bytes) -> str:

@@ -64,6 +64,7 @@ KEYS = (
     b"PIPELINE: IDLE exception [",
     b" boot success. serializeType",
     b"updateTopicRouteInfoFromNameServer E",
+    b"PIPELINE: channelInactive",
     b"M org.apache.kafka.",
 )
 """A line without one of these means nothing; looked for in whole blocks, where long keys
@@ -74,7 +75,7 @@ _QUIET = {
     "librdkafka": "prints joins and leaves only with debug=cgrp",
     "aiokafka": "says nothing about its poll interval",
     "kafkajs": "prints no generation, and does not say why it left",
-    "sarama": "prints no joins, no members and no generations",
+    "sarama": "prints no joins, and does not say why a session of its member ended",
     "segmentio": "lines of segmentio's kafka-go are not read",
 }
 """Libraries of which a part is never printed."""
@@ -164,11 +165,13 @@ class Sources:
 
     def skipped(self) -> list[dict[str, str]]:
         """Files that are no logs, and those that end before their end."""
-        rows = [
-            {"file": file.name, "why": "no log: neither a broker's nor a client's"}
-            for file in self.files
-            if file.name.endswith(_NO_LOGS) or (file.name in self.read and not self.read[file.name].lines)
-        ]
+        rows: list[dict[str, str]] = []
+        for file in self.files:
+            reading = self.read.get(file.name, Reading(lines=1))
+            if reading.unread or file.name.endswith(_NO_LOGS) or not reading.lines:
+                is_empty = not (reading.lines or reading.cut or file.name.endswith(_NO_LOGS))
+                why = "an empty file" if is_empty else "no log: neither a broker's nor a client's"
+                rows.append({"file": file.name, "why": reading.unread or why})
         for name, reading in sorted(self.read.items()):
             if reading.cut:
                 why = f"the packed file is {reading.cut} after line {reading.lines}: what comes before was read"

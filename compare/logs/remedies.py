@@ -3,7 +3,7 @@
 import math
 from collections.abc import Callable, Mapping
 
-from compare.logs.happenings import NOT_AUTHENTICATED, NOT_AUTHORIZED
+from compare.logs.happenings import NOT_AUTHENTICATED, NOT_AUTHORIZED, REFUSALS
 from compare.logs.model import GroupLog
 
 _Figures = Mapping[str, float]
@@ -74,7 +74,7 @@ def _session(log: GroupLog) -> str:
         {cause.behind for each in log.rebalances for cause in each.causes if cause.name == "session_timeout"} or {""}
     )
     found = [_LOOK[word] for word in behind if word in _LOOK]
-    if {NOT_AUTHORIZED, NOT_AUTHENTICATED}.issuperset(behind):
+    if set(REFUSALS).issuperset(behind):
         return " ".join(found)
     setting, most = "session.timeout.ms", _MOST_SESSION_S
     if _on_servers(log):
@@ -83,16 +83,25 @@ def _session(log: GroupLog) -> str:
     same, new = log.figures.get("back_session_s"), log.figures.get("away_session_s")
     if same is not None and (same + allowed) * 1.5 <= most:
         found.append(
-            f"A {setting} of {_ms(same + allowed)} would have outlived the longest silence of a process that came back"
-            f" ({same + allowed:.1f} s) without a rebalance; its partitions stand still so long."
+            f"A {setting} {_session_of(same, allowed)} would have outlived the longest silence of a process that came"
+            f" back ({_since(same, allowed)}) without a rebalance; its partitions stand still so long."
         )
     if new is not None and (new + allowed) * 1.5 <= most:
         found.append(
-            f"Members that are started again need a group.instance.id, too (static members): with {setting} of"
-            f" {_ms(new + allowed)} the longest restart ({new + allowed:.1f} s from its last heartbeat) costs no"
-            " rebalance."
+            f"Members that are started again need a group.instance.id, too (static members): with {setting}"
+            f" {_session_of(new, allowed)} the longest restart ({_since(new, allowed, ' from its last heartbeat')})"
+            " costs no rebalance."
         )
     return " ".join([*found, "A longer session does not help with a member that never comes back."])
+
+
+def _session_of(away: float, allowed: float) -> str:
+    """The session that would have lasted, where the logs tell how long it is (``allowed``); else by how much longer."""
+    return f"of {_ms(away + allowed)}" if allowed else f"that is {_ms(away)} longer than now"
+
+
+def _since(away: float, allowed: float, from_when: str = "") -> str:
+    return f"{away + allowed:.1f} s{from_when}" if allowed else f"{away:.1f} s from the end of its session"
 
 
 def _closed(log: GroupLog) -> str:

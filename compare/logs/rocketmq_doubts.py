@@ -19,6 +19,7 @@ from compare.logs.rocketmq_lines import (
     ChannelExpired,
     ClientSwitched,
     Connected,
+    Disconnected,
     NameServerBooted,
     NewVersion,
     OfQueue,
@@ -28,6 +29,8 @@ from compare.logs.rocketmq_lines import (
     RouteChanged,
     RouteUnknown,
     Unregistered,
+    addresses_before,
+    route_change,
 )
 
 LATE_S = 1.5
@@ -103,6 +106,8 @@ class _Known:
         self._tellers = {id(event.stream) for event in every if isinstance(event, Connected)}
         self._first = {event.client: event.at for event in reversed(every)}
         self._tells = any(isinstance(event, NameServerBooted | BrokerLost) for event in every)
+        self._cut = Ordered(event for event in every if isinstance(event, Disconnected))
+        self._changes = [event for event in every if isinstance(event, RouteChanged)]
         self._troubles = Troubles()
 
     def doubt(self, cause: Cause, each: Rebalance, is_first: bool) -> tuple[tuple[str, ...], str] | None:
@@ -181,11 +186,29 @@ class _Known:
         return each.at - longest <= event.at <= each.over + LATE_S
 
     def _is_name_servers(self, event: Event) -> bool:
-        """Whether a client saw the route while a name server was away or had just been started, and no line tells of
-        the broker's end or start, which a name server prints whose log is there."""
+        """Whether a client may have seen the route of a name server that had just been started. The broker itself went
+        if its own log or the name server's says so, or if the clients' connections to it had ended before; one that is
+        back went before."""
         if not isinstance(event, RouteChanged) or self._ends.between(event.at - _ROUTES_S, event.at + LATE_S):
             return False
+        before, after = route_change(event.change)
+        if new := after.keys() - before.keys():
+            went = (one for one in reversed(self._changes) if one.at < event.at and new & _gone(one))
+            last = next(went, None)
+            return self._is_restart_near(event) or last is None or self._is_name_servers(last)
+        known = addresses_before(event.change)
+        lost = {address for name in _gone(event) for address in known.get(name, ())}
+        cut = {one.address for one in self._cut.between(event.at - _ROUTE_S, event.at + LATE_S)}
+        return self._is_restart_near(event) or not lost & cut
+
+    def _is_restart_near(self, event: Event) -> bool:
+        """Whether a name server was away or had just been started, or its log tells of no broker that went or came."""
         return self._tells or bool(self._routes.between(event.at - _ROUTES_S, event.at + LATE_S))
+
+
+def _gone(event: RouteChanged) -> set[str]:
+    before, after = route_change(event.change)
+    return before.keys() - after.keys()
 
 
 class Troubles:

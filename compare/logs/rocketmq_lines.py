@@ -139,6 +139,13 @@ class RouteUnknown(Rocket):
 
 
 @record
+class Disconnected(Rocket):
+    """The other end of a client's connection is gone; ``address``: of the broker or name server."""
+
+    address: str
+
+
+@record
 class BrokerLost(Rocket):
     """A name server has no address of a broker any more."""
 
@@ -182,6 +189,7 @@ _MESSAGES = table(
     (BrokerBooted, "The broker[{broker}, {}] boot success. {}"),
     (NameServerBooted, "The Name Server boot success. {}"),
     (RouteUnknown, "updateTopicRouteInfoFromNameServer Exception"),
+    (Disconnected, "NETTY CLIENT PIPELINE: channelInactive, the channel[addr={address}, id={}]"),
     (BrokerLost, "unregisterBroker, remove name from brokerAddrTable OK, {broker}"),
     (BrokerLost, "remove name from brokerAddrTable OK, {broker}"),
 )
@@ -191,6 +199,7 @@ _FIXED_ZONE = re.compile(
     r"|^\d{4}-\d\d-\d\d \d\d:\d\d:\d\d (?:INFO|WARN|ERROR|DEBUG) \S{1,120} - "
 )
 EAST_8 = 8 * 3600
+_ADDRESSES = re.compile(r"brokerName=([^,\]]+), brokerAddrs=\{([^}]{0,2000})\}")
 _QUEUES = re.compile(r"brokerName=([^,\]]+), readQueueNums=(\d{1,9})")
 
 
@@ -213,3 +222,12 @@ def route_change(text: str) -> tuple[dict[str, int], dict[str, int]]:
         {name: int(number) for name, number in _QUEUES.findall(before)},
         {name: int(number) for name, number in _QUEUES.findall(after)},
     )
+
+
+def addresses_before(text: str) -> dict[str, frozenset[str]]:
+    """Addresses per broker of a topic before the change that a `route info changed` line tells of."""
+    before = text.partition(",new[")[0]
+    return {
+        name: frozenset(each.partition("=")[2] for each in those.split(", "))
+        for name, those in _ADDRESSES.findall(before)
+    }

@@ -23,12 +23,16 @@ from compare.logs.client_events import (
     Setting,
 )
 from compare.logs.events import Event
+from compare.logs.happenings import REFUSALS
 from compare.logs.identity import Process, Processes, client_of, has_partitions
 from compare.logs.model import Ordered, Rebalance
 from compare.logs.returns import JOINED, NEW_ID
 
 LAST_BY_S = 1.0
 """Who joins last, so much later than the first, is the one that everybody waited for."""
+
+_AT_A_TIME_S = 1.0
+"""Members that a broker drops within so long are dropped at a time: each sends its own heartbeats."""
 
 _AT_ONCE_S = 0.1
 """A rebalance is through so soon after the last member has joined or was removed."""
@@ -212,7 +216,8 @@ def _after(event: OfClient, slow: OfClient) -> bool:
 
 
 def _absences(rebalances: Sequence[Rebalance], found: dict[str, float]) -> None:
-    """How long who left was away: a process that is back (``back_``), or one that was started again (``away_``)."""
+    """How long who left was away: a process that is back (``back_``), or one that was started again (``away_``). How
+    long those were silent is not known whom the broker refused, or dropped all at a time: it may have stood still."""
     gone: dict[str, tuple[str, float]] = {}
     for each in rebalances:
         came = {member: cause.name for cause in each.causes for member in cause.members if member in each.joined}
@@ -221,8 +226,13 @@ def _absences(rebalances: Sequence[Rebalance], found: dict[str, float]) -> None:
             if known is not None and each.at > known[1] and cause != NEW_ID:
                 name = f"{'away' if cause == JOINED else 'back'}_{known[0]}_s"
                 found[name] = max(found[name], each.at - known[1])
+        ends = [departure.at for departure in each.departures if departure.how == "session"]
+        at_a_time = each.emptied and len(ends) > 1 and max(ends) - min(ends) < _AT_A_TIME_S
+        refused = {name for cause in each.causes if cause.behind in REFUSALS for name in cause.members}
         for departure in each.departures:
-            gone[client_of(departure.member)] = (departure.how, departure.at)
+            gone.pop(client_of(departure.member), None)
+            if departure.how != "session" or not (at_a_time or departure.member in refused):
+                gone[client_of(departure.member)] = (departure.how, departure.at)
 
 
 def _settings(printed: Sequence[Setting], found: dict[str, float]) -> Mapping[int, int]:

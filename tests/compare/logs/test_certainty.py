@@ -265,6 +265,24 @@ def test_each_client_says_in_its_own_words_what_it_is_denied(
         assert "READ" in remedy
 
 
+def test_a_longer_session_is_advised_by_silences_that_are_known_alone() -> None:
+    """A real Kafka 4.4.0 stood still for 40 s, and took READ from franz-go, which prints no session timeout."""
+    folder = INCIDENTS / "frozen-and-denied-franz-go-44"
+    (group,) = report(sorted(folder.iterdir()))["groups"]
+    ends = [each for one in group["rebalances"] for each in one["stated"] if each["cause"] == "session_timeout"]
+    assert [(each["behind"], len(each["members"])) for each in ends] == [
+        (None, 1),
+        (None, 3),
+        ("authorization_failed", 3),
+    ]
+    (remedy,) = (row["remedy"] for row in group["summary"] if row["cause"] == "session_timeout")
+    assert "READ" in remedy
+    assert "outlived" not in remedy
+    assert "that is 10000 longer than now" in remedy
+    denied = {(each["cause"], who) for event in group["events"] for each in event["stated"] for who in each["who"]}
+    assert denied == {("authorization_failed", f"fra-{number}") for number in (1, 2, 3)}
+
+
 def test_a_member_that_died_of_an_exception_is_told_as_that() -> None:
     stated = [each for one in group_of("commit-in-rebalance-41")["rebalances"] for each in one["stated"]]
     died = [each for each in stated if each["behind"] == "exception"]

@@ -26,7 +26,7 @@ def _thinned(lines: list[bytes], dice: random.Random) -> list[bytes]:
 
 def _mixed(lines: list[bytes], dice: random.Random) -> list[bytes]:
     """A collector that loses lines and gives back those of one moment in any order."""
-    of_one_time = (list(run) for _, run in groupby(_thinned(lines, dice), lambda line: TIME.findall(line[:40])))
+    of_one_time = (list(run) for _, run in groupby(_thinned(lines, dice), lambda line: TIME.findall(line[:80])))
     return [line for run in of_one_time for line in dice.sample(run, len(run))]
 
 

@@ -39,6 +39,8 @@ def test_times_without_zone_are_local(subtests: pytest.Subtests) -> None:
         f"11/22/2026 01:39:11.250 AM [INFO ] ConsumerCoordinator: {JOINS}",
         f"22/11/2026 01:39:11.250 INFO {JOINS}",
         f"22 Nov 2026 01:39:11,250 INFO {JOINS}",
+        f"22.11.2026 01:39:11,250 INFO {JOINS}",
+        f"2026-11-22 01:39:11.250 CET [main] INFO o.a.k.ConsumerCoordinator - {JOINS}",
         f"20261122T013911,250 INFO [main] o.a.k.ConsumerCoordinator - {JOINS}",
         f"2026-11-22 01:39:11,250 INFO [my worker 1] (o.a.k.ConsumerCoordinator:42) {JOINS}",
     ]:
@@ -68,6 +70,11 @@ def test_no_time() -> None:
             '"_SYSTEMD_UNIT":"billing-1"}',
             "billing-1",
         ),
+        (
+            f"Sun 2026-11-22 01:39:11 UTC host1 billing-1[811]: [2026-11-22 01:39:11,250] INFO {JOINS}",
+            "billing-1",
+        ),
+        (f"<14>1 2026-11-22T01:39:11.250Z host1 billing-1 811 - - [2026-11-22 01:39:11,250] INFO {JOINS}", "billing-1"),
         (f"billing-1  | [2026-11-22 01:39:11,250] INFO {JOINS}", "billing-1"),
         (f"billing-1 › app [2026-11-22 01:39:11,250] INFO {JOINS}", "billing-1"),
     ],

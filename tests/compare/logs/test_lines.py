@@ -9,6 +9,7 @@ import pytest
 
 from compare.logs import lines
 from compare.logs.lines import LogFile, Reading, lines_with, log_files
+from compare.logs.reading import read
 from protocols.errors import UserError
 
 KEYS = (b"group", b"epoch")
@@ -36,6 +37,47 @@ def test_gzip_is_seen_from_the_content_and_a_cut_one_is_read_up_to_the_cut(tmp_p
     assert found(path)[0][0] == 2
     path.write_bytes(packed[: len(packed) // 2])
     assert len(found(path)) <= 1
+
+
+CRI = b"2026-11-22T01:39:11.25Z stdout "
+
+
+@pytest.mark.parametrize(
+    ("parts", "whole"),
+    [
+        ([CRI + b"P a gro", CRI + b"F up"], None),  # neither part holds a key
+        ([CRI + b"P group ", CRI + b"P a ", CRI + b"F b"], CRI + b"F group a b"),
+        ([CRI + b"P a ", CRI + b"F group"], CRI + b"F a group"),
+        ([CRI + b"F group", CRI + b"F b"], CRI + b"F group"),
+        (
+            [b'{"log":"group \\"a","stream":"stdout","time":"x"}', b'{"log":" b\\n","stream":"stdout","time":"y"}'],
+            b'{"log":"group \\"a b\\n","stream":"stdout","time":"x"}',
+        ),
+    ],
+)
+def test_a_line_that_a_container_runtime_broke_is_one(tmp_path: Path, parts: list[bytes], whole: bytes | None) -> None:
+    (tmp_path / "a.log").write_bytes(b"\n".join([b"first", *parts, b"last"]))
+    assert found(tmp_path / "a.log") == ([(2, whole)] if whole is not None else [])
+
+
+@pytest.mark.parametrize(
+    ("data", "why"),
+    [
+        ("group".encode("utf-16"), "UTF-16"),
+        ("group".encode("utf-16-be"), "UTF-16"),
+        (b"\x28\xb5\x2f\xfdgroup", "zstd"),
+        (b"", "empty"),
+    ],
+)
+def test_what_is_not_read_is_said(tmp_path: Path, data: bytes, why: str) -> None:
+    (tmp_path / "a.log").write_bytes(data)
+    (row,) = read(log_files([str(tmp_path)]), {}).skipped()
+    assert why in row["why"]
+
+
+def test_the_mark_before_utf_8_is_no_text(tmp_path: Path) -> None:
+    (tmp_path / "a.log").write_bytes(b"\xef\xbb\xbfgroup")
+    assert found(tmp_path / "a.log") == [(1, b"group")]
 
 
 def test_standard_input(monkeypatch: pytest.MonkeyPatch) -> None:
