@@ -1,8 +1,8 @@
 """Transactional ids and their transactions (spec 12.2 to 12.6): producers are fenced by their epoch, partitions added,
 transactions ended by request or after their time.
 
-Nothing is written here: an `Ended` says which partitions get a marker, and whoever called writes it. So an answer is
-the only thing that a client sees between two states, and a transition is never on its way.
+Nothing is written here: an `Ended` says which partitions get a marker, and whoever called writes it; those that are not
+written yet are noted in `Transactions.ending`.
 
 In Kafka `TransactionCoordinator`, `TransactionMetadata` and `TransactionStateManager`.
 """
@@ -103,7 +103,7 @@ class Transactions:
     after which clients try again.
     """
 
-    __slots__ = ("_cost", "_idle", "_new_id", "_of", "most_bytes", "settings")
+    __slots__ = ("_cost", "_idle", "_new_id", "_of", "ending", "most_bytes", "settings")
 
     def __init__(self, new_id: Callable[[], int], settings: TransactionSettings, most_bytes: int) -> None:
         self._new_id, self.settings, self.most_bytes = new_id, settings, most_bytes
@@ -111,6 +111,9 @@ class Transactions:
         self._idle: OrderedDict[str, None] = OrderedDict()
         """Ids without an open transaction, used longest ago first."""
         self._cost = 0
+        self.ending: dict[int, tuple[str, Ended]] = {}
+        """Producer id to the broker that writes its markers, and those that are left: until then the next transaction
+        of the id is refused with CONCURRENT_TRANSACTIONS."""
 
     def __iter__(self) -> Iterator[Transaction]:
         return iter(self._of.values())
@@ -136,6 +139,8 @@ class Transactions:
         is_new = claim.id == NOBODY
         if not is_new and not _is_of(known, claim):
             return Answer(PRODUCER_FENCED)
+        if self._is_ending(known):
+            return Answer(CONCURRENT_TRANSACTIONS)
         if known.state == states.ONGOING:
             return Answer(CONCURRENT_TRANSACTIONS, ended=self._end(known, commits=False))
         if known.producer.epoch >= LAST_EPOCH and (is_new or claim.epoch == known.producer.epoch):
@@ -158,6 +163,8 @@ class Transactions:
         error = _claim_error(transactional_id, known, claim)
         if error != NONE or known is None:
             return error
+        if self._is_ending(known):
+            return CONCURRENT_TRANSACTIONS
         added = [each for each in dict.fromkeys(partitions) if each not in known.partitions]
         cost = sum([_cost(topic) for topic, _ in added])
         self._idle.pop(transactional_id, None)  # it makes no room for itself
@@ -199,6 +206,8 @@ class Transactions:
         outcome = OUTCOMES.get(Request(known.state, commits=commits, bumps=bumps, again=again), WRONG)
         if outcome == WRONG:
             return Answer(INVALID_TXN_STATE)
+        if self._is_ending(known):
+            return Answer(CONCURRENT_TRANSACTIONS)
         if outcome == DONE:
             return Answer(NONE, known.producer)
         if known.state != states.ONGOING:
@@ -233,6 +242,10 @@ class Transactions:
         known.partitions = {}
         self._rest(known.id)
         return ended
+
+    def _is_ending(self, known: Transaction) -> bool:
+        """Whether markers of the transaction before are still to be written."""
+        return known.producer.id in self.ending or known.previous_id in self.ending
 
     # What is kept.
 

@@ -2,8 +2,8 @@
 
 An id begins *Empty*; the first partition makes its transaction *Ongoing*; a decision ends it as *CompleteCommit* or
 *CompleteAbort*, from which the next one begins. Between decision and end Kafka knows *PrepareCommit* and
-*PrepareAbort*, while markers are on their way to the partitions' leaders; here markers are written at once, and nobody
-sees those two.
+*PrepareAbort*, while markers are on their way to the partitions' leaders; here they are written before the answer,
+and nobody is told those two.
 
 In Kafka `TransactionState`, `TransactionCoordinator.endTransaction` and `endTransactionWithTV1`.
 """

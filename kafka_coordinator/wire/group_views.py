@@ -135,6 +135,8 @@ def _write_describe(
     groups = []
     core = asked.state.broker.coordinator.core
     for group, answer in zip(body.groups, answers, strict=True):
+        if rests.due():
+            yield
         why = "is not a classic group" if core.readable(group) or group in core.share_groups else "not found"
         members = yield from made_of(answer.members, rests, partial(_described, part(item, "members")))
         groups.append(
@@ -195,6 +197,8 @@ def _write_describe_consumers(
     item, core, rests = part(kind, "groups"), asked.state.broker.coordinator.core, Rests()
     groups = []
     for group, answer in zip(body.group_ids, answers, strict=True):
+        if rests.due():
+            yield
         why = "is not a consumer group" if core.is_group(group) else "not found"
         members = []
         for member in answer.members:

@@ -19,7 +19,7 @@ from kafka_coordinator.coordinator.share_groups.initializing import persist
 from kafka_coordinator.coordinator.share_groups.messages import DeleteShareStates, InitializeShareStates
 from kafka_coordinator.errors import COORDINATOR_NOT_AVAILABLE, NONE
 from kafka_coordinator.messages import OffsetCommit
-from kafka_coordinator.wire import administration, requests, share_records, transaction_views, transactions
+from kafka_coordinator.wire import administration, markers, requests, share_records, transaction_views, transactions
 from kafka_coordinator.wire.beliefs import Beliefs, observe_positions
 from kafka_coordinator.wire.dead_letters import LettersWritten
 from kafka_coordinator.wire.entities import Kind, make, part, response
@@ -104,6 +104,7 @@ class ServedBroker:
     def start(self, now: Time, out: Outbox) -> None:
         self.state.broker.start(now, self._outbox(out))
         transactions.start(self.state, now, out)
+        markers.take_over(self.state, now, out)
 
     def receive(self, now: Time, sender: str, message: Message, out: Outbox) -> None:
         handle = HANDLERS.get(type(message))
@@ -117,6 +118,7 @@ class ServedBroker:
             self.state.broker.receive(now, OPERATOR, message, self._outbox(out))
             look_again(self.state, now, out)
             share_records.cluster_changed(self.state, now, out)
+            markers.take_over(self.state, now, out)
         elif type(message) is OffsetCommit and not self._has_room(now, message, out):
             out.send(sender, commit_refused(message, COORDINATOR_NOT_AVAILABLE))
         else:
@@ -152,6 +154,8 @@ class ServedBroker:
             share_records.timeout(self.state, now, timer, out)
         elif timer == transactions.TRANSACTIONS:
             transactions.time_out(self.state, now, out)
+        elif timer == markers.MARKERS:
+            markers.go_on(self.state, now, out)
         else:
             self.state.broker.timeout(now, timer, self._outbox(out))
 

@@ -6,7 +6,8 @@ number of messages, whose correlations follow one another, and its answer is mad
 groups is handled by functions (`Handler`).
 """
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections import deque
+from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import timedelta
 from types import MappingProxyType
@@ -82,6 +83,10 @@ class BrokerState:
     share: ShareLeader = field(init=False)
     """The share-partitions of what this broker leads."""
     offset_room: OffsetRoom = field(default_factory=OffsetRoom)
+    markers: deque[Generator[None, None, None]] = field(default_factory=deque)
+    """Of transactions that have ended, to be written when others have had their turn; nobody waits for them."""
+    marking: set[int] = field(default_factory=set)
+    """Producers whose markers are being written in turns."""
     configs_seen: int = 0
     """How often settings had changed when those of groups were looked at last."""
     _gone: dict[UUID, str] = field(default_factory=dict)

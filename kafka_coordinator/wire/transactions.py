@@ -1,19 +1,16 @@
-"""Requests about transactions on the wire (spec 12): `kafka_coordinator.transactions` knows what to answer, and here
-markers are written to the partitions of a transaction that has ended.
+"""Requests about transactions on the wire (spec 12): `kafka_coordinator.transactions` knows what to answer, and
+`kafka_coordinator.wire.markers` writes to the partitions of a transaction that has ended.
 
-In Kafka `KafkaApis.handleInitProducerIdRequest`, `handleAddPartitionsToTransactionRequest`, `handleEndTxnRequest` and
-`handleWriteTxnMarkersRequest`, `TransactionMarkerChannelManager`.
+In Kafka `KafkaApis.handleInitProducerIdRequest`, `handleAddPartitionsToTransactionRequest` and `handleEndTxnRequest`.
 """
 
-from collections.abc import Generator, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
-from kio.schema.errors import ErrorCode
 from kio.static.protocol import Entity
 
 from kafka_coordinator.assignors.inputs import Partition
-from kafka_coordinator.coordinator.commands import MarkerWritten
-from kafka_coordinator.coordinator.log import MarkerKey, offsets_partition
+from kafka_coordinator.coordinator.log import offsets_partition
 from kafka_coordinator.coordinator.refusals import commit_refused
 from kafka_coordinator.coordinator.transactional_offsets import has_room
 from kafka_coordinator.errors import (
@@ -27,20 +24,16 @@ from kafka_coordinator.errors import (
 )
 from kafka_coordinator.messages import TxnOffsetCommit
 from kafka_coordinator.transactions import Ended, Producer
-from kafka_coordinator.wire import requests
+from kafka_coordinator.wire import markers, requests
 from kafka_coordinator.wire.entities import Kind, RefusedError, code, make, part, response
-from kafka_coordinator.wire.records.batches import marker
-from kafka_coordinator.wire.records.fetch import wake
-from kafka_coordinator.wire.records.partitions import OFFSETS_TOPIC, led
+from kafka_coordinator.wire.records.partitions import OFFSETS_TOPIC
 from kafka_coordinator.wire.records.produce import of_writer
 from kafka_coordinator.wire.requests import Answer, Request, Rests, Work, answered
-from kafka_coordinator.wire.share_records import records_written
 from kafka_coordinator.wire.state import NO_THROTTLE, BrokerState, Handler, milliseconds
-from protocols.engine.nodes import OPERATOR, Message, Outbox, Time, TimerName
+from protocols.engine.nodes import Message, Outbox, Time, TimerName
 
 if TYPE_CHECKING:
     from kio.schema.add_partitions_to_txn.v5.request import AddPartitionsToTxnTransaction
-    from kio.schema.write_txn_markers.v2.request import WritableTxnMarker
 
 TRANSACTIONS: Final[TimerName] = ("transactions",)
 """The timer of the search for transactions that take too long."""
@@ -56,13 +49,6 @@ _BUMPS_SINCE: Final = 5
 """From this version of EndTxn on the producer's epoch goes up with each transaction (KIP-890)."""
 _ADDS_SINCE: Final = 5
 """From this version of TxnOffsetCommit on it adds the group to the transaction; before, AddOffsetsToTxn did."""
-_COORDINATOR_EPOCH: Final = 0
-
-
-class MarkersWritten(NamedTuple):
-    """One broker tells another, which leads partitions of these, that markers have been written to them."""
-
-    ended: Ended
 
 
 class FenceProducer(NamedTuple):
@@ -78,7 +64,7 @@ def init_producer_id(state: BrokerState, now: Time, sender: str, request: reques
     """A producer begins, idempotent (a new id with epoch 0) or transactional (the next epoch of its id)."""
     body = request.body
     claim = Producer(getattr(body, "producer_id", -1), getattr(body, "producer_epoch", -1))
-    found, error = Producer(), NONE
+    found, error, ended = Producer(), NONE, None
     if (claim.id == -1) != (claim.epoch == -1):
         error = INVALID_REQUEST
     elif body.transactional_id is None:
@@ -88,8 +74,7 @@ def init_producer_id(state: BrokerState, now: Time, sender: str, request: reques
         if error == NONE:
             timeout_ms = milliseconds(body.transaction_timeout)
             error, found, ended = state.storage.transactions.init(body.transactional_id, timeout_ms, claim)
-            _write(state, now, ended, out)
-    _answer(sender, request, error, out, producer_id=found.id, producer_epoch=found.epoch)
+    _answer(state, now, sender, request, error, out, ended, producer_id=found.id, producer_epoch=found.epoch)
 
 
 def fence(state: BrokerState, now: Time, message: FenceProducer, out: Outbox) -> None:
@@ -98,7 +83,7 @@ def fence(state: BrokerState, now: Time, message: FenceProducer, out: Outbox) ->
     known = transactions.get(name)
     if known is not None and _coordinator_error(state, name) == NONE:
         ended = transactions.init(name, known.timeout_ms, Producer()).ended
-        _write(state, now, ended, out)
+        markers.write_later(state, now, ended, out)
         if ended is not None:
             transactions.init(name, known.timeout_ms, Producer())
 
@@ -106,7 +91,7 @@ def fence(state: BrokerState, now: Time, message: FenceProducer, out: Outbox) ->
 def end_transaction(state: BrokerState, now: Time, sender: str, request: requests.EndTxn, out: Outbox) -> None:
     """Commit or abort: markers are written before the answer."""
     body = request.body
-    error, found = _coordinator_error(state, body.transactional_id), Producer()
+    error, found, ended = _coordinator_error(state, body.transactional_id), Producer(), None
     if error == NONE:
         error, found, ended = state.storage.transactions.end(
             now,
@@ -115,15 +100,14 @@ def end_transaction(state: BrokerState, now: Time, sender: str, request: request
             commits=body.committed,
             bumps=request.version >= _BUMPS_SINCE,
         )
-        _write(state, now, ended, out)
-    _answer(sender, request, error, out, producer_id=found.id, producer_epoch=found.epoch)
+    _answer(state, now, sender, request, error, out, ended, producer_id=found.id, producer_epoch=found.epoch)
 
 
 def time_out(state: BrokerState, now: Time, out: Outbox) -> None:
     """Abort the transactions that have taken too long, of the ids that this broker coordinates; look again later."""
     transactions = state.storage.transactions
     for ended in transactions.time_out(now, lambda name: _coordinator_error(state, name) == NONE):
-        _write(state, now, ended, out)
+        markers.write_later(state, now, ended, out)
     start(state, now, out)
 
 
@@ -132,10 +116,25 @@ def start(state: BrokerState, now: Time, out: Outbox) -> None:
     out.set_timer(TRANSACTIONS, now + every)
 
 
-def _answer(sender: str, request: Request, error: str, out: Outbox, **values: object) -> None:
+def _answer(
+    state: BrokerState,
+    now: Time,
+    sender: str,
+    request: Request,
+    error: str,
+    out: Outbox,
+    ended: Ended | None = None,
+    **values: object,
+) -> None:
+    """Answer when the markers of the transaction that has ``ended`` are written."""
     kind = response(requests.KEYS[type(request)], request.version)
-    told = code(_told(request, error))
-    out.send(sender, Answer(request.correlation, make(kind, throttle_time=NO_THROTTLE, error_code=told, **values)))
+    answer = make(kind, throttle_time=NO_THROTTLE, error_code=code(_told(request, error)), **values)
+
+    def made() -> Work:
+        yield from markers.write(state, now, ended, out)
+        return answer
+
+    out.send(sender, answered(request.correlation, made()))
 
 
 def _told(request: Request, error: str) -> str:
@@ -238,7 +237,7 @@ def add_offsets(state: BrokerState, now: Time, sender: str, request: requests.Ad
     if error == NONE:
         claim, partition = Producer(body.producer_id, body.producer_epoch), _of_group(state, body.group_id)
         error = state.storage.transactions.add(now, body.transactional_id, claim, (partition,))
-    _answer(sender, request, error, out)
+    _answer(state, now, sender, request, error, out)
 
 
 def _of_group(state: BrokerState, group: str) -> Partition:
@@ -281,110 +280,12 @@ def _verified(state: BrokerState, now: Time, request: TxnOffsetCommit) -> str:
     return of_writer(error, knows_abortable=request.version >= _ADDS_SINCE - 1)
 
 
-# Markers.
-
-
-def _write(state: BrokerState, now: Time, ended: Ended | None, out: Outbox) -> None:
-    """Write the markers of a transaction that has ended, and tell the brokers that lead its partitions."""
-    if ended is None or not ended.partitions:
-        return
-    for partition in ended.partitions:
-        _mark(state, now, ended, partition, _COORDINATOR_EPOCH)
-    written(state, now, MarkersWritten(ended), out)
-    cluster = state.cluster
-    leaders = {
-        (cluster.offsets_leaders if topic == OFFSETS_TOPIC else cluster.topics.get(topic, ()))[number : number + 1]
-        for topic, number in ended.partitions
-    }
-    for leader in sorted(name for names in leaders for name in names if name not in ("", state.name)):
-        out.send(leader, MarkersWritten(ended))
-
-
-def _mark(state: BrokerState, now: Time, ended: Ended, partition: Partition, coordinator_epoch: int) -> None:
-    topic, number = partition
-    if topic == OFFSETS_TOPIC:
-        producers = state.storage.offsets_producers(number)
-        producers.mark(*ended.producer, state.storage.unix_ms(now), coordinator_epoch)
-        producers.transactions.ended(ended.producer.id, 0, 0, commits=True)
-        offsets = state.broker.coordinator.core.storage
-        offsets.partitions[number].append(MarkerKey(ended.producer.id), ended.commits)
-    elif number < len(state.cluster.topics.get(topic, ())):
-        log = state.storage.log(topic, number)
-        before = log.cost
-        batch = marker(
-            *ended.producer, state.storage.unix_ms(now), commits=ended.commits, coordinator_epoch=coordinator_epoch
-        )
-        log.mark(batch, commits=ended.commits, coordinator_epoch=coordinator_epoch)
-        state.storage.change(log, before)
-
-
-def written(state: BrokerState, now: Time, message: MarkersWritten, out: Outbox) -> None:
-    """Partitions that this broker leads have a marker more: it ends the wait of fetches, and of offsets."""
-    ended = message.ended
-    for topic, number in ended.partitions:
-        if topic == OFFSETS_TOPIC:
-            command = MarkerWritten(number, ended.producer.id, ended.commits)
-            state.broker.receive(now, OPERATOR, command, out)
-    wake(state, now, ended.partitions, out)
-    records_written(state, now, ended.partitions, out)
-
-
-def write_markers(state: BrokerState, now: Time, sender: str, request: requests.WriteTxnMarkers, out: Outbox) -> None:
-    """Markers that an administrator has written (``kafka-transactions --abort``); brokers here need no request."""
-    out.send(sender, answered(request.correlation, _all_marked(state, now, request, out)))
-
-
-def _all_marked(state: BrokerState, now: Time, request: requests.WriteTxnMarkers, out: Outbox) -> Work:
-    kind, told, rests = response(requests.KEYS[requests.WriteTxnMarkers], request.version), [], Rests()
-    item = part(kind, "markers")
-    for each in request.body.markers:
-        topics = yield from _marked(state, now, each, part(item, "topics"), out, rests)
-        told.append(item(producer_id=each.producer_id, topics=topics))
-    return make(kind, throttle_time=NO_THROTTLE, markers=tuple(told))
-
-
-def _marked(
-    state: BrokerState, now: Time, asked: "WritableTxnMarker", kind: Kind, out: Outbox, rests: Rests
-) -> Generator[None, None, tuple[Entity, ...]]:
-    item, topics = part(kind, "partitions"), []
-    for topic in asked.topics:
-        parts = []
-        for number in topic.partition_indexes:
-            if rests.due():
-                yield
-            producer = Producer(asked.producer_id, asked.producer_epoch)
-            ended = Ended(producer, asked.transaction_result, ((topic.name, number),))
-            error = ErrorCode.none
-            try:
-                if topic.name == OFFSETS_TOPIC:
-                    _check_led(state, number)
-                else:
-                    led(state, topic.name, number)
-                _mark(state, now, ended, (topic.name, number), asked.coordinator_epoch)
-                written(state, now, MarkersWritten(ended), out)
-            except RefusedError as refused:
-                error = refused.code
-            parts.append(item(partition_index=number, error_code=error))
-        topics.append(kind(name=topic.name, partitions=tuple(parts)))
-    return tuple(topics)
-
-
-def _check_led(state: BrokerState, number: int) -> None:
-    """Raises `RefusedError` unless this broker leads the partition of ``__consumer_offsets``."""
-    leaders = state.cluster.offsets_leaders
-    if not 0 <= number < len(leaders):
-        raise RefusedError(ErrorCode.unknown_topic_or_partition)
-    if leaders[number] != state.name:
-        raise RefusedError(ErrorCode.not_leader_or_follower)
-
-
 HANDLERS: Final[Mapping[type[Message], Handler]] = {
     requests.InitProducerId: init_producer_id,
     requests.AddPartitionsToTxn: add_partitions,
     requests.AddOffsetsToTxn: add_offsets,
     TxnOffsetCommit: commit_offsets,
     requests.EndTxn: end_transaction,
-    requests.WriteTxnMarkers: write_markers,
     FenceProducer: lambda state, now, sender, message, out: fence(state, now, message, out),
-    MarkersWritten: lambda state, now, sender, message, out: written(state, now, message, out),
+    **markers.HANDLERS,
 }

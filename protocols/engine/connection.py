@@ -12,6 +12,7 @@ import socket
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
+from functools import partial
 from typing import Final, NamedTuple, Protocol, TypeAlias, cast, runtime_checkable
 
 from protocols.engine.nodes import Message
@@ -119,6 +120,10 @@ class Server(Protocol):
 
     def failed(self, name: str, error: Exception) -> None: ...
 
+    def is_acting(self) -> bool: ...
+
+    def later(self, connection: "Connection", action: Callable[[], None]) -> None: ...
+
     def waiting(self, name: str) -> int: ...
 
 
@@ -150,9 +155,6 @@ class Connection(asyncio.Protocol):
         self._ready_bytes = 0
         self._message: Message | None = None
         """A request that was long to read: it is handed on when others have had their turn."""
-        self._work: Iterator[bytes] | None = None
-        """What is being encoded."""
-        self._worked: list[bytes] = []
 
     # What asyncio calls.
 
@@ -208,8 +210,13 @@ class Connection(asyncio.Protocol):
         return self._transport is None or self._transport.is_closing()
 
     def pump(self) -> None:
-        """Hand on the requests that may be handled now."""
+        """Hand on the requests that may be handled now; soon, while a node handles something, because what it is given
+        then would belong to the same turn."""
         if self._is_pumping:
+            return
+        if self.world.is_acting():
+            self._send()
+            self.world.loop.call_soon(self.pump)
             return
         self._is_pumping = True
         loop = self.world.loop
@@ -245,8 +252,7 @@ class Connection(asyncio.Protocol):
         assert self._transport is not None
         content = self._conversation.encode(message)
         if isinstance(content, Iterator):
-            self._work = content
-            self.world.loop.call_soon(self._go_on)
+            self._go_on_later(content, [])
             return
         self._put(content)
         self.pump()
@@ -260,25 +266,18 @@ class Connection(asyncio.Protocol):
             if not self._is_pumping or self._ready_bytes >= _TOGETHER:
                 self._send()
 
-    def _go_on(self) -> None:
-        """Encode for a while, and leave the rest for later."""
-        work, loop = self._work, self.world.loop
-        if work is None or self.is_closing:
-            self._work, self._worked = None, []
-            return
-        until = loop.time() + AT_ONCE_S
-        try:
-            for piece in work:
-                self._worked.append(piece)
-                if loop.time() > until:
-                    loop.call_soon(self._go_on)
-                    return
-        except Exception as error:
-            self._work, self._worked = None, []
-            self.world.failed(self.name, error)
-            self.abort()
-            return
-        worked, self._work, self._worked = self._worked, None, []
+    def _go_on_later(self, work: Iterator[bytes], worked: list[bytes]) -> None:
+        self.world.later(self, partial(self._go_on, work, worked))
+
+    def _go_on(self, work: Iterator[bytes], worked: list[bytes]) -> None:
+        """Do what the answer needs for a while, and leave the rest for later. What has begun is finished even where the
+        client is gone: it may change more than the answer."""
+        until = self.world.loop.time() + AT_ONCE_S
+        for piece in work:
+            worked.append(piece)
+            if self.world.loop.time() > until:
+                self._go_on_later(work, worked)
+                return
         self._put(worked)
         self.pump()
 
@@ -375,6 +374,7 @@ class Answers:
 
     def _go_on(self) -> None:
         self.begins()
+        until = self._until  # which moves when a client's next request is handed on
         while self._waiting:
             connection, messages = next(iter(self._waiting.items()))
             message = messages.popleft()
@@ -385,7 +385,7 @@ class Answers:
             except Exception as error:
                 self._world.failed(connection.name, error)
                 connection.abort()
-            if self._world.loop.time() > self._until:
+            if self._world.loop.time() > until:
                 break
         if self._waiting:
             self._world.loop.call_soon(self._go_on)

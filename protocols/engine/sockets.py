@@ -217,6 +217,16 @@ class Sockets:
         """A node has raised this while its answer was written."""
         self._turns.failed(name, error)
 
+    def is_acting(self) -> bool:
+        """Whether a node is handling something."""
+        return self._turns.is_acting
+
+    def later(self, connection: Connection, action: Callable[[], None]) -> None:
+        """Call this in a turn of its own of the node that the connection is with, unless it ends before."""
+        process = self.processes.get(connection.name)
+        if process is not None:
+            self.loop.call_soon(self._turns.take, process, action, connection)
+
     def waiting(self, name: str) -> int:
         """Bytes of requests that wait at a node."""
         process = self.processes.get(name)

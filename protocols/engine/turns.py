@@ -90,14 +90,15 @@ class Turns:
         self.failures: list[Exception] = []
         self._begins = begins
         self._waiting: deque[tuple[SocketProcess, Callable[[], None]]] = deque()
-        self._is_acting = False
+        self.is_acting = False
+        """Whether a node is handling something."""
 
     def take(self, process: SocketProcess, action: Callable[[], None], about: Connection | None = None) -> None:
         """One thing for one node: now, or after what is being handled. ``about``: the connection that it came on,
         which is closed where this fails."""
         if process.hung:
             process.backlog.append(action)
-        elif self._is_acting:
+        elif self.is_acting:
             self._waiting.append((process, action))
         else:
             self._begins()
@@ -130,7 +131,7 @@ class Turns:
 
     def _act(self, process: SocketProcess, action: Callable[[], None], about: Connection | None) -> None:
         self.number += 1
-        self.handling, self._is_acting = self.number, True
+        self.handling, self.is_acting = self.number, True
         try:
             action()
         except Exception as error:
@@ -138,7 +139,7 @@ class Turns:
             if about is not None:
                 about.abort()
         finally:
-            self.handling, self._is_acting = 0, False
+            self.handling, self.is_acting = 0, False
 
 
 P = ParamSpec("P")

@@ -1,9 +1,10 @@
 """What nodes answer and say, to the frames that RocketMQ's servers write: code, fields, body and remark. Their JSON has
 objects as keys of objects."""
 
-import json
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import Any, TypeAlias
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from functools import lru_cache
+from itertools import chain, islice
+from typing import Any, Final, TypeAlias
 
 from protocols.engine.nodes import Message
 from protocols.java import Queue
@@ -17,7 +18,7 @@ from rocketmq_selfbalance.messages.offsets import (
 )
 from rocketmq_selfbalance.messages.popping import Changed, Popped, QueuesToAsk
 from rocketmq_selfbalance.messages.requests import Answer, LockBatchMqAnswer
-from rocketmq_selfbalance.remoting import ONEWAY, RESPONSE, Frame
+from rocketmq_selfbalance.remoting import ONEWAY, RESPONSE, Frame, json_text
 from rocketmq_selfbalance.wire import remoting_pops
 from rocketmq_selfbalance.wire.messages import AskClient, ClientHeartbeat, Pulled, Reply
 
@@ -27,26 +28,39 @@ def queue_json(queue: Queue) -> dict[str, str | int]:
     return {"brokerName": queue.broker, "queueId": queue.number, "topic": queue.topic}
 
 
-def _text(value: object) -> str:
-    return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
+_quoted: Final = lru_cache(maxsize=1024)(json_text)
 
 
-def with_queue_keys(beside: Mapping[str, object], name: str, rows: Iterable[tuple[Queue, object]]) -> bytes:
-    """An object with what stands beside, and under ``name`` an object whose keys are queues."""
-    first = "".join(f"{_text(key)}:{_text(value)}," for key, value in beside.items())
-    table = ",".join(f"{_text(queue_json(queue))}:{_text(value)}" for queue, value in rows)
-    return f"{{{first}{_text(name)}:{{{table}}}}}".encode()
+def with_queue_keys(beside: Mapping[str, object], name: str, rows: Iterable[tuple[Queue, object]]) -> Iterator[bytes]:
+    """An object with what stands beside, and under ``name`` an object whose keys are queues. Its bytes come in pieces,
+    and rows are taken when their piece is."""
+    first = "".join(f"{json_text(key)}:{json_text(value)}," for key, value in beside.items())
+    told, comma = [f"{{{first}{json_text(name)}:{{"], ""
+    for count, (queue, value) in enumerate(rows, 1):
+        told.append(f"{comma}{_queue_key(queue)}:{json_text(value)}")
+        comma = ","
+        if count % _TOGETHER == 0:
+            yield "".join(told).encode()
+            told.clear()
+    yield "".join([*told, "}}"]).encode()
 
 
-Answered: TypeAlias = tuple[int, Mapping[str, str], Sequence[bytes], str | None]
-"""Code, fields, parts of the body, remark."""
+def _queue_key(queue: Queue) -> str:
+    return f'{{"brokerName":{_quoted(queue.broker)},"queueId":{queue.number},"topic":{_quoted(queue.topic)}}}'
+
+
+_TOGETHER: Final = 500
+"""Queues of which is told in one turn."""
+
+Answered: TypeAlias = tuple[int, Mapping[str, str], Sequence[bytes] | Iterator[bytes], str | None]
+"""Code, fields, parts of the body, remark; an iterator of parts that take longer."""
 
 _NONE: Mapping[str, str] = {}
 _NOT_FOUND = "Not found, V3_0_6_SNAPSHOT maybe this group consumer boot first"
 
 
 def to_json(value: object) -> bytes:
-    return json.dumps(value, ensure_ascii=False, separators=(",", ":")).encode()
+    return json_text(value).encode()
 
 
 def _plain(request: Message, answer: Answer) -> Answered:
@@ -96,7 +110,10 @@ def _pulled(request: Message, answer: Pulled) -> Answered:
 
 
 def _reply(request: Message, answer: Reply) -> Answered:
-    return answer.code, answer.fields, (answer.body,) if answer.body else (), answer.remark
+    if isinstance(answer.body, bytes):
+        return answer.code, answer.fields, (answer.body,) if answer.body else (), answer.remark
+    first = tuple(islice(answer.body, 2))
+    return answer.code, answer.fields, first if len(first) < 2 else chain(first, answer.body), answer.remark
 
 
 def _queues_to_ask(request: Message, answer: QueuesToAsk) -> Answered:
@@ -127,7 +144,7 @@ def answered(request: Message, answer: Message) -> Answered:
     return _ANSWERS[type(answer)](request, answer)
 
 
-def frame_of(opaque: int, told: Answered) -> tuple[Frame, Sequence[bytes]]:
+def frame_of(opaque: int, told: Answered) -> tuple[Frame, Sequence[bytes] | Iterator[bytes]]:
     """The frame of an answer, without its body, and the parts of the body."""
     code, fields, body, remark = told
     return Frame(code, opaque, fields, remark=remark, flag=RESPONSE), body
@@ -149,4 +166,4 @@ def notice(message: Message, opaque: int, *, for_c: bool) -> Frame | None:
 def _offsets(offsets: Sequence[tuple[Queue, int]], *, for_c: bool) -> bytes:
     if for_c:
         return to_json({"offsetTable": [{**queue_json(queue), "offset": offset} for queue, offset in offsets]})
-    return with_queue_keys({}, "offsetTable", offsets)
+    return b"".join(with_queue_keys({}, "offsetTable", offsets))

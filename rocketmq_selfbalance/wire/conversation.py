@@ -6,7 +6,7 @@ still waits for its answer, and answered in any order. A frame that cannot be re
 cannot be read are answered with an error, as real servers do.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from protocols.engine.connection import MakeConversation, WireError, check_preface
@@ -61,14 +61,15 @@ class Conversation:
                 return self._request(frame)
         return None
 
-    def encode(self, message: Message) -> Sequence[bytes]:
+    def encode(self, message: Message) -> Sequence[bytes] | Iterator[bytes]:
         try:
             if answers.is_answer(message):
                 pending = self._pending.pop(message[0], None)
                 if pending is None:
                     return ()
                 frame, body = answers.frame_of(pending.opaque, answers.answered(pending.request, message))
-                return _written(frame._replace(version=self._number), body)
+                frame = frame._replace(version=self._number)
+                return _in_turns(frame, body) if isinstance(body, Iterator) else _written(frame, body)
             self._opaque += 1
             notice = answers.notice(message, self._opaque, for_c=self._language != "JAVA")
             if notice is None:
@@ -144,6 +145,15 @@ def _written(frame: Frame, body: Sequence[bytes]) -> Sequence[bytes]:
     if not length:
         return (raw,)
     return (int.from_bytes(raw[:_LENGTH]) + length).to_bytes(_LENGTH) + raw[_LENGTH:], *body
+
+
+def _in_turns(frame: Frame, parts: Iterator[bytes]) -> Iterator[bytes]:
+    """The same, of parts that take longer: nothing is given before the last of them."""
+    body: list[bytes] = []
+    for part in parts:
+        body.append(part)
+        yield b""
+    yield from _written(frame, body)
 
 
 def maker(decoders: Mapping[int, Decoder], server: str, settings: WireSettings, version: str) -> MakeConversation:

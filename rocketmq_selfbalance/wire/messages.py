@@ -6,7 +6,7 @@ it does not have: contents of records, kinds of clients, views of tools. ``corre
 conversation gave to the request; ``oneway``: nobody waits for an answer.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import NamedTuple
 
 from protocols.engine.nodes import Message
@@ -233,7 +233,8 @@ class Reply(NamedTuple):
     correlation: int
     code: int
     fields: Mapping[str, str] = NO_FIELDS
-    body: bytes = b""
+    body: bytes | Iterator[bytes] = b""
+    """An iterator of its parts, where it takes longer to make them."""
     remark: str | None = None
 
 

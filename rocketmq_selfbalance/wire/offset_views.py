@@ -1,7 +1,7 @@
 """What tools such as mqadmin ask a broker: functions of what it holds, in the JSON of its Java classes
 (``AdminBrokerProcessor``); here how far groups have come, what queues hold, and who is there."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import TypeAlias
 
 from protocols.engine.nodes import Outbox, Time
@@ -21,14 +21,16 @@ def consume_stats(served: Served, now: Time, message: Ask) -> Reply:
     group, only = fields.text("consumerGroup"), fields.text("topic", "")
     broker = served.broker
     members = broker.consumers.groups.get(group)
-    rows: list[tuple[Queue, object]] = []
-    for topic in [only] if only else broker.offsets.topics_of(group):
-        config = broker.disk.topics.configs.get(topic)
-        if config is None or (members is not None and topic not in members.topics):
-            continue
-        for number in range(config.read):
-            rows.append((Queue(topic, broker.name, number), _progress(served, now, group, topic, number)))
-    return Reply(message.correlation, codes.SUCCESS, body=with_queue_keys({"consumeTps": 0.0}, "offsetTable", rows))
+
+    def rows() -> Iterator[tuple[Queue, object]]:
+        for topic in [only] if only else broker.offsets.topics_of(group):
+            config = broker.disk.topics.configs.get(topic)
+            if config is None or (members is not None and topic not in members.topics):
+                continue
+            for number in range(config.read):
+                yield Queue(topic, broker.name, number), _progress(served, now, group, topic, number)
+
+    return Reply(message.correlation, codes.SUCCESS, body=with_queue_keys({"consumeTps": 0.0}, "offsetTable", rows()))
 
 
 def _progress(served: Served, now: Time, group: str, topic: str, number: int) -> dict[str, int]:
@@ -52,10 +54,10 @@ def reset_answer(served: Served, now: Time, correlation: int, command: ResetOffs
     if not broker.disk.groups.knows(command.group):
         return Reply(correlation, codes.SUBSCRIPTION_GROUP_NOT_EXIST, remark=f"Group {command.group} does not exist")
     numbers = range(config.write) if command.queue_number < 0 else (command.queue_number,)
-    rows = [
+    rows = (
         (Queue(command.topic, broker.name, number), max(broker.offsets.query(command.group, command.topic, number), 0))
         for number in numbers
-    ]
+    )
     return Reply(correlation, codes.SUCCESS, body=with_queue_keys({}, "offsetTable", rows))
 
 
@@ -74,18 +76,21 @@ def topic_stats(served: Served, now: Time, message: Ask) -> Reply:
     config = served.broker.disk.topics.configs.get(topic)
     if config is None:
         return Reply(message.correlation, codes.TOPIC_NOT_EXIST, remark=f"topic[{topic}] not exist")
-    rows: list[tuple[Queue, object]] = []
-    for number in range(config.write):
-        queue = served.store.queue(topic, number)
-        end = 0 if queue is None else queue.max_offset(now)
-        written = None if queue is None else queue.written_at(end - 1)
-        row = {
-            "lastUpdateTimestamp": 0 if written is None else served.epoch(written),
-            "maxOffset": end,
-            "minOffset": 0 if queue is None else queue.min_offset,
-        }
-        rows.append((Queue(topic, served.broker.name, number), row))
+    rows = (
+        (Queue(topic, served.broker.name, number), _held(served, now, topic, number)) for number in range(config.write)
+    )
     return Reply(message.correlation, codes.SUCCESS, body=with_queue_keys({}, "offsetTable", rows))
+
+
+def _held(served: Served, now: Time, topic: str, number: int) -> dict[str, int]:
+    queue = served.store.queue(topic, number)
+    end = 0 if queue is None else queue.max_offset(now)
+    written = None if queue is None else queue.written_at(end - 1)
+    return {
+        "lastUpdateTimestamp": 0 if written is None else served.epoch(written),
+        "maxOffset": end,
+        "minOffset": 0 if queue is None else queue.min_offset,
+    }
 
 
 def groups_of_topic(served: Served, now: Time, message: Ask) -> Reply:

@@ -1,5 +1,6 @@
 """Transactions whose coordinators change or end in the middle, and what an administrator may do."""
 
+import asyncio
 import time
 from dataclasses import replace
 from typing import Any
@@ -7,10 +8,14 @@ from typing import Any
 import pytest
 from confluent_kafka import Consumer, Producer, TopicPartition
 
+from kafka_coordinator.cluster.controller import ControllerSettings
 from kafka_coordinator.coordinator.log import ENTRY_COST
+from kafka_coordinator.transactions import Producer as Claim
 from kafka_coordinator.versions import VERSIONS
-from kafka_coordinator.wire.served import Operations
+from kafka_coordinator.wire.served import Operations, ServedCluster
+from protocols.engine.sockets import Sockets
 from tests.kafka_coordinator.wire.broker_cases import batch, fetch, produce
+from tests.kafka_coordinator.wire.frames_made import frame
 from tests.kafka_coordinator.wire.plain import request
 from tests.kafka_coordinator.wire.raw_client import RawClient
 from tests.kafka_coordinator.wire.serving import AT_ONCE, Serving, serving
@@ -23,7 +28,9 @@ from tests.kafka_coordinator.wire.transaction_play import (
     OFFSET_FETCH,
     TXN_COMMIT,
 )
+from tests.rows import rows
 from tests.waiting import until
+from tests.wire_connections import Wire
 
 OFFSET_COMMIT, FIND, WRITE_MARKERS = 8, 10, 27
 
@@ -228,3 +235,55 @@ def test_a_real_client_that_finds_no_room_tries_again_until_there_is_some() -> N
         for producer in opened:
             client.ask(request(END, 4, **producer, committed=False))
         confluent.commit_transaction(20)
+
+
+@rows(
+    ("leaves", "brokers"),
+    [
+        ("nobody", ("a",)),
+        ("the client", ("a",)),
+        ("the broker, which comes back", ("a",)),
+        ("the broker, of two", ("a", "b")),
+    ],
+)
+def test_all_partitions_of_a_transaction_get_their_marker_whoever_leaves(leaves: str, brokers: tuple[str, ...]) -> None:
+    """EndTxn of 1,000 partitions is handled in turns. Until the last marker is written there is no next transaction."""
+
+    async def told() -> tuple[set[int], set[int], str]:
+        world = Sockets(seed=1)
+        cluster = ServedCluster(world, topics={"wide": 1_000}, brokers=brokers)
+        await cluster.start()
+        transactions, operations = (
+            cluster.storage.transactions,
+            Operations(cluster, ControllerSettings(broker_session_timeout_ms=100)),
+        )
+        name = next(each for each in "abcdef" if _coordinates(cluster, brokers[-1], each))
+        producer = transactions.init(name, 60_000, Claim()).producer
+        who = {"transactional_id": name, "producer_id": producer.id, "producer_epoch": producer.epoch}
+        assert transactions.add(0, name, producer, [("wide", number) for number in range(1_000)]) == "NONE"
+        logs = [cluster.storage.log("wide", number) for number in range(1_000)]
+        wire = Wire(world, brokers[-1])
+        assert wire.put(frame(request(END, 4, **who, committed=True))) == b""
+        early = {log.end for log in logs}
+        if leaves == "the client":
+            wire.close()
+        elif leaves != "nobody":
+            operations.kill(brokers[-1])
+            if len(brokers) == 1:
+                await operations.bring_back("a")
+        refused = transactions.add(0, name, producer, [("wide", 0)])
+        async with asyncio.timeout(20):
+            while transactions.ending:
+                await asyncio.sleep(0.001)
+        assert transactions.add(0, name, producer, [("wide", 0)]) == "NONE"
+        assert (wire.transport.written != []) == (leaves == "nobody")
+        assert world.failures == []
+        await world.close()
+        return early, {log.end for log in logs}, refused
+
+    early, late, refused = asyncio.run(told())
+    assert (early, late, refused) == ({0, 1}, {1}, "CONCURRENT_TRANSACTIONS")
+
+
+def _coordinates(cluster: ServedCluster, broker: str, name: str) -> bool:
+    return cluster.states[broker].broker.coordinator.core.refusal(name) == "NONE"

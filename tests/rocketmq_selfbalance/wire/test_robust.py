@@ -212,3 +212,22 @@ def test_a_long_batch_is_written_piece_by_piece_and_what_comes_meanwhile_follows
         assert node.served.unfinished == {}
 
     in_cluster(story)
+
+
+def test_a_long_view_leaves_others_their_turn() -> None:
+    """What a tool asks of 5,000 queues is told piece by piece: a question that comes after it is answered first."""
+
+    async def story(it: Setting) -> None:
+        it.cluster.create_topic("wide", {"broker-a": 5_000})
+        client, answered = await it.connect(), list[int]()
+        long = client.begin(202, {"topic": "wide"})
+        short = client.begin(202, {"topic": "orders"})
+        for code, answer in ((1, long), (2, short)):
+            answer.add_done_callback(lambda _, code=code: answered.append(code))
+        body = (await long).body
+        await short
+        assert answered == [2, 1]
+        assert [body.count(f'"queueId":{number},'.encode()) for number in range(5_000)] == [1] * 5_000
+        await client.close()
+
+    in_cluster(story)
