@@ -273,7 +273,10 @@ class Instance(NodeState):
         out.set_timer(("unlock", consumer.group, queue), now + delay)
 
     def pull(self, now: Time, consumer: Consumer, queue: Queue, offset: int, delay: Time, out: Outbox) -> None:
-        consumer.table[queue].next_offset = offset
+        process_queue = consumer.table.get(queue)
+        if process_queue is None:
+            return  # a reset has taken it away since it was added: its pull request is discarded
+        process_queue.next_offset = offset
         out.set_timer(("pull", consumer.group, queue), now + delay)
 
     def pop(self, now: Time, consumer: Consumer, queue: Queue, delay: Time, out: Outbox) -> None:

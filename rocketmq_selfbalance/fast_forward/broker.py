@@ -59,13 +59,6 @@ Key: TypeAlias = tuple[str, str, int]
 """Group, topic and queue number."""
 
 
-class Reading(NamedTuple):
-    """Reading that is being skipped. ``before``: the committed offset when it began."""
-
-    flow: contract.Flow
-    before: int
-
-
 class BrokerAdapter:
     """A broker from outside."""
 
@@ -74,7 +67,9 @@ class BrokerAdapter:
         self.judges: Mapping[type[Message], contract.Judgement] = {PullMessage: self._judge}
         self._beating: dict[str, Beating] = {}
         """Channel to its heartbeat, as of the last question whether the broker is quiescent."""
-        self._readings: dict[Key, Reading] = {}
+        self.told: dict[Key, int] = {}
+        """Of reading that is being skipped: what was committed when it began, or is written of it by all its readers
+        (two, while a queue changes hands)."""
 
     def quiescence(self, now: Time) -> contract.Quiescence | None:
         """Claims of a client: of heartbeats `Beating`; of member lists whether it would do nothing if it were given
@@ -139,7 +134,7 @@ class BrokerAdapter:
 
     def replay_reader(self, now: Time, sender: str, stretch: contract.Stretch, out: contract.ReplayOutbox) -> None:
         """So far the sender has come until now."""
-        _replay_reader(self.broker, self._readings, now, sender, stretch, out)
+        _replay_reader(self.broker, self.told, now, sender, stretch, out)
 
     def _judge(self, now: Time, sender: str, pull: PullMessage) -> contract.Renewal | None:
         """What follows of a pull that is under way, if it will be held until its time is over, and changes nothing."""
@@ -247,31 +242,28 @@ def _production(broker: Broker, now: Time, pull: PullMessage) -> Production | No
 
 def _replay_reader(
     broker: Broker,
-    readings: dict[Key, Reading],
+    known: dict[Key, int],
     now: Time,
     sender: str,
     stretch: contract.Stretch,
     out: contract.ReplayOutbox,
 ) -> None:
-    """The client has read so far until now, and told it by its pulls and commits. ``readings``: of this broker, which
-    are kept here."""
+    """The client has read so far until now, and told it by its pulls and commits. ``known``: `BrokerAdapter.told`."""
     pull = stretch.flow.pull
     topic, _, number = pull.queue
     key = pull.group, topic, number
-    reading = readings.get(key)
-    if reading is None or reading.flow is not stretch.flow:
-        reading = readings[key] = Reading(stretch.flow, broker.offsets.query(*key))
+    before = known.setdefault(key, broker.offsets.query(*key))
     told = stretch.told_at(now)
     if told > broker.offsets.query(*key):
         pulls.commit(broker, now, Committed(pull.group, pull.queue, told, sender, None, ""), out)
     if not stretch.last:
         return
-    del readings[key]
     due = out.due(FLUSH)
     if due is not None and due <= now:
         period = broker.settings.flush_consumer_offset_interval_ms
         written = due + (now - due) // period * period
-        out.later(partial(_correct_file, broker, key, max(reading.before, stretch.told_at(written))))
+        known[key] = max(before, stretch.told_at(written))
+        out.later(partial(_correct_file, broker, key, known[key]))
     broker.offsets.commit_pull(pull.group, topic, number, stretch.position)
     for held in list(broker.held.get(pull.queue, ())):
         if (held.sender, held.message.group) == (sender, pull.group):

@@ -267,9 +267,9 @@ def replay_reading(client: Instance, now: Time, stretch: Stretch, out: ReplayOut
         out.observe(Delivered(group, consumer.member, *what, *pace))
     if not stretch.last:
         return
-    # What is committed until then is what the broker knows by then.
+    # What is committed until then is what the broker knows by then, or is being told.
     table = consumer.store.table
-    table.update(queue, stretch.told_at(now), True)
+    table.update(queue, max(stretch.told_at(now), stretch.committing_at(now)), True)
     out.later(partial(table.update, queue, position, True))
     process_queue.last_pull = now
     if stretch.held:

@@ -245,6 +245,8 @@ class Flow(NamedTuple):
     """Flows of a group share those threads of its consumer."""
     wait: Time = 0.0
     """How long a record that has come waits for one of them, in milliseconds."""
+    tells: tuple[Time, int] = (inf, 0)
+    """When the pull that is under way arrives, and how far it tells the broker that the client is."""
 
     @property
     def delay(self) -> Time:
@@ -314,16 +316,24 @@ class Stretch(NamedTuple):
         return max(self.since, self.until - self.flow.handle) if single else self.since
 
     def told_at(self, now: Time) -> int:
-        """How far the peer knew then that the reader was: requests tell what is handled when they are sent, which is
-        when the answer to the one before comes; and the reader tells it now and then (`Flow.commits`)."""
+        """How far the peer has been told by then, since this is computed, that the reader was: requests tell what is
+        handled when they are sent, which is when the answer to the one before comes; the first one is under way or held
+        (`Flow.tells`), and tells what was handled while the reader may have caught up yet. And the reader tells it now
+        and then (`Flow.commits`)."""
         flow, production = self.flow, self.production
         sent = now - self.travel
         answered = production.end_offset(sent - self.travel) - 1
-        told = production.end_offset(production.arrival(answered) - flow.delay) if answered >= production.before else 0
-        following, period = flow.commits
-        if following <= sent:
-            told = max(told, self.handled_at(sent - (sent - following) % period))
-        return min(self.position, told)
+        arrives, told = flow.tells
+        if arrives > now:
+            told = 0
+        if answered >= max(flow.pull.offset, production.before):
+            told = max(told, production.end_offset(production.arrival(answered) - flow.delay))
+        return min(self.position, max(told, self.committing_at(sent)))
+
+    def committing_at(self, now: Time) -> int:
+        """What the reader told last beside its requests (`Flow.commits`)."""
+        following, period = self.flow.commits
+        return 0 if following > now else self.handled_at(now - (now - following) % period)
 
 
 Judgement: TypeAlias = Callable[[Time, str, Any], Renewal | None]

@@ -139,17 +139,21 @@ class FastForward:
         if currents.too_many_apart:
             return False, simulation.now
         horizon = world.disturbance(alive, currents)
+        until = currents.until(horizon)
         found: list[tuple[Process, list[ScheduledExchange], Passed]] = []
         missed = 0
         for name, schedule in alive.items():
             if schedule and min(map(_fourth_round, schedule)) < horizon:
                 process = simulation.processes[name]
-                passed = None if name in busy else Rounds(process, schedule, horizon).passed()
+                # What a client commits after its flows were passed over is not known before it reads on.
+                end = horizon if until is None or name not in currents.followed else until
+                passed = None if name in busy else Rounds(process, schedule, end).passed()
                 if passed is not None:
                     found.append((process, schedule, passed))
                 else:
                     missed += 1
-        followed = currents.pass_over(horizon)
+        if until is not None:
+            currents.pass_over(until)
         if found:
             now = simulation.now
             for process, schedule, passed in found:
@@ -157,7 +161,7 @@ class FastForward:
             _catch_up(simulation, world.adapters, found)
             simulation.now = now
             world.check_guards(found)
-        if followed:
+        if until is not None:
             currents.draw()
             return True, horizon
         return bool(found), simulation.now if missed > len(found) / MANY else horizon

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias, cast
 
 from protocols.engine.links import Latency, Link
 from protocols.engine.nodes import TICK, Message, Node, Outbox, Time, TimerName
-from protocols.engine.process import CLOCK, Process
+from protocols.engine.process import CLOCK, Entry, Process
 from protocols.load import Production, waits_for_hands
 from rocketmq_selfbalance.broker import BrokerNode
 from rocketmq_selfbalance.broker.state import HELD
@@ -144,7 +144,8 @@ class Currents:
         """``states`` and ``adapters``: of all processes that run and do not hang."""
         self._simulation = simulation
         self.alive: Sequence[Current] = list(_alive(simulation, states, adapters, troubles))
-        self.apart = _apart(simulation, states, adapters, self.alive)
+        self.followed = frozenset([current.client.name for current in self.alive])
+        self.apart = _apart(simulation, states, adapters, self.followed)
         self.too_many_apart = APART * len(self.apart) > len(self.alive)
         """They will be fewer soon."""
         self._messages: set[tuple[object, ...]] = set()
@@ -182,24 +183,29 @@ class Currents:
         is_crowd = len(self._simulation.processes) >= CROWD
         return is_crowd and kind is UpdateConsumerOffset and bool(self.alive) and sender not in self.apart
 
-    def pass_over(self, horizon: Time) -> bool:
-        """Let all flows go on to a while before the horizon; False where that is not worth the while."""
+    def until(self, horizon: Time) -> Time | None:
+        """To when all flows may go on, a while before the horizon; None where that is not worth the while."""
         simulation = self._simulation
         if not self.alive:
-            return False
-        latency, since = simulation.latency, simulation.now
-        circle = 2 * latency.most + max(current.flow.delay for current in self.alive)
+            return None
+        circle = 2 * simulation.latency.most + max(current.flow.delay for current in self.alive)
         until = floor((horizon - SETTLING * circle) / TICK) * TICK
         shortest = SHORTEST_MS
         if len(simulation.processes) >= CROWD:
             per_second = sum([current.production.per_second for current in self.alive])
             shortest = min(shortest, max(SHORTEST_OF_CROWD_MS, WORTH * len(self.alive) / per_second * 1000))
-        if until - since < max(shortest, SETTLING * circle):
-            return False
+        return None if until - simulation.now < max(shortest, SETTLING * circle) else until
+
+    def pass_over(self, until: Time) -> None:
+        """Let all flows go on to this time."""
+        simulation = self._simulation
+        latency, since = simulation.latency, simulation.now
         taken = self._take_back()
+        self.alive = [_telling(current, taken) for current in self.alive]
         steps: list[tuple[Time, int, Current, contract.Stretch]] = []
         ends: list[Time] = []
         for at, current in enumerate(self.alive):
+            current.source.told.clear()
             stretches = list(_stretches(current, since, until, latency))
             steps += [(stretch.until, at, current, stretch) for stretch in stretches]
             answered = (current.link.back, PullAnswer, current.number) in taken
@@ -215,7 +221,6 @@ class Currents:
             out = contract.ReplayOutbox(cast(Process, link.receiver), tells=True, later=later)
             source.replay_reader(stretch.until, client.name, stretch, out)
         simulation.now = since
-        return True
 
     def _count(self, current: Current, last: contract.Stretch, *, answered: bool) -> None:
         """A pull and its answer for each record, or as many as have the time. ``answered``: the first answer was under
@@ -239,20 +244,32 @@ class Currents:
         for link, messages in self._sent:
             link.sent += messages
 
-    def _take_back(self) -> set[tuple[Any, ...]]:
-        """What is under way will not arrive. Link, type and number of all that was."""
+    def _take_back(self) -> "_Taken":
+        """What is under way will not arrive: link, type and number to when each would have, and the message."""
         heap = self._simulation.heap
-        left, taken = [], set()
+        left: list[Entry] = []
+        taken: _Taken = {}
         for entry in heap:
             link, message = entry[4], entry[5]
             if type(link) is Link and (key := (link, type(message), *message[:1])) in self._messages:
-                taken.add(key)
+                taken[key] = entry[0], message
             else:
                 left.append(entry)
         if taken:
             heap[:] = left
             heapify(heap)
         return taken
+
+
+_Taken: TypeAlias = dict[tuple[Any, ...], tuple[Time, Any]]
+
+
+def _telling(current: Current, taken: _Taken) -> Current:
+    """With what its pull tells that is yet to arrive."""
+    due, pull = taken.get((current.link, PullMessage, current.number), (0.0, None))
+    if pull is None or pull.commit_offset is None:
+        return current
+    return current._replace(flow=current.flow._replace(tells=(due, pull.commit_offset)))
 
 
 def _is_forgotten(simulation: "Simulation", adapters: Mapping[Process, Adapter], held: contract.Held) -> bool:
@@ -270,17 +287,16 @@ def _apart(
     simulation: "Simulation",
     states: Mapping[str, contract.Quiescence],
     adapters: Mapping[Process, Adapter],
-    alive: Sequence[Current],
+    followed: frozenset[str],
 ) -> frozenset[str]:
     """Clients of a crowd whose reading is simulated while that of others is passed over, and disturbs nobody: they
     catch up, or have begun or ended a moment ago. In a small group somebody else's reading costs too little for that.
     """
-    if not alive or len(simulation.processes) < CROWD:
+    if not followed or len(simulation.processes) < CROWD:
         return frozenset()
     if any(isinstance(each, BrokerAdapter) and each.has_resets for each in adapters.values()):
         return frozenset()
-    follow = {current.client.name for current in alive}
-    return frozenset([name for name, state in states.items() if state.reads_alone and name not in follow])
+    return frozenset([name for name, state in states.items() if state.reads_alone and name not in followed])
 
 
 def _stretches(current: Current, since: Time, until: Time, latency: Latency) -> Iterator[contract.Stretch]:

@@ -1,5 +1,6 @@
 """Under load, too, quiet times are passed over: what comes of it is what comes of every single pull."""
 
+from collections.abc import Mapping
 from typing import Any
 
 import pytest
@@ -49,11 +50,14 @@ def handled(of: Lived) -> dict[tuple[str, Any], OffsetSet]:
 
 
 def committed(of: Lived) -> dict[Any, int]:
-    return {queue: of.broker(queue.broker).offsets.query("g", queue.topic, queue.number) for queue in of.queues()}
+    brokers = [(queue, of.cluster.broker(queue.broker)) for queue in of.queues()]
+    return {
+        queue: broker.offsets.query("g", queue.topic, queue.number) for queue, broker in brokers if broker is not None
+    }
 
 
 def on_disk(of: Lived) -> list[Any]:
-    return [of.broker(name).disk.offsets.offsets for name in ("broker-a", "broker-b")]
+    return [(name, disk.offsets.offsets) for name, disk in of.cluster.servers.disks.items()]
 
 
 @rows(
@@ -118,14 +122,61 @@ def test_a_crowd_is_followed_while_some_catch_up_or_wait_for_their_next_pass(eve
     ours, theirs = handled(quick), handled(full)
     assert ours.keys() == theirs.keys()
     assert all(abs(len(ours[key]) - len(theirs[key])) <= in_flight for key in ours)
-    disks = [
-        {name: disk.offsets.offsets for name, disk in each.cluster.servers.disks.items()} for each in (quick, full)
-    ]
-    assert disks[0] == disks[1]
+    assert on_disk(quick) == on_disk(full)
     assert quick.variant.simulation.messages == pytest.approx(full.variant.simulation.messages, abs=90 * in_flight)
     assert quick.variant.simulation.number < full.variant.simulation.number / 3
     times = [time for time, _, _ in quick.facts]
     assert times == sorted(times)
+
+
+def crowd(full: bool, members: int, per_broker: tuple[int, int], *events: Any, **given: Any) -> Lived:
+    names = list(CROWD)[:members]
+    topics = {"T": dict(zip(("broker-a", "broker-b"), per_broker, strict=True))}
+    return Lived(topics, {name: {"subscribe": ("T",), "handle": 5.0} for name in names}, *events, full=full, **given)
+
+
+@rows(
+    ("queues", "events", "given"),
+    [
+        # Two queues are caught up with just before the broker writes its offsets, and followed from then on.
+        (
+            (60, 20),
+            [at(36.53396, broker="broker-b", does="kill"), at(49.28787, leave="c13")],
+            {"seconds": 74.28750130085487, "produce": 6.0, "seed": 7},
+        ),
+        # A client commits between the last moment that is followed and the end.
+        (
+            (40, 40),
+            [
+                at(25.78538, leave="c16"),
+                at(31.83769, reset_offsets="g", topic="T", to=21_837.3, via="client"),
+                at(43.00125, crash="c20"),
+                at(50.2909, restart="c16"),
+                at(55.40777, hang="c22", **{"for": 3_000.0}),
+            ],
+            {"seconds": 80.40740152007999, "produce": 3.0, "seed": 25},
+        ),
+    ],
+)
+def test_a_crowd_commits_what_it_has_handled(
+    queues: tuple[int, int], events: list[Any], given: Mapping[str, Any]
+) -> None:
+    quick, full = (crowd(full, 36, queues, *events, **given) for full in (False, True))
+    assert handled(quick) == handled(full)
+    assert committed(quick) == committed(full)
+    assert on_disk(quick) == on_disk(full)
+
+
+def test_a_reset_takes_queues_away_while_they_are_added_which_two_read_for_a_while() -> None:
+    events = [
+        at(35.35676, disconnect="c21"),
+        at(38.48538, reset_offsets="g", topic="T", to=28_485.0, via="client"),
+        at(47.49628, queues={"T": {"broker-a": 47, "broker-b": 40}}),
+    ]
+    given = {"seconds": 72.49590990221708, "produce": 6.0, "seed": 2, "strategy": "AVG_BY_CIRCLE"}
+    quick, full = (crowd(full, 30, (40, 40), *events, **given) for full in (False, True))
+    assert handled(quick) == handled(full)
+    assert on_disk(quick) == on_disk(full)
 
 
 def test_a_killed_broker_forgets_what_it_had_not_written() -> None:
