@@ -14,7 +14,7 @@ from compare.documents.comparison import ReasonRecord, Record, SharedRecord, Spr
 from compare.figures import Figure
 from compare.formatting import amount, duration, many, often, unit, variant_name
 from compare.running.checks import demanded_figure, is_behind
-from compare.running.reason_kinds import EXPECTED, RESTLESS
+from compare.running.reason_kinds import EXPECTED, NUMBER_OF_MEMBERS, RESTLESS
 from compare.running.spread import figure, value_at
 from protocols.scenario.fields import listed
 from protocols.timeline.properties import SETTLES
@@ -118,6 +118,14 @@ def reasons_clause(reasons: Sequence[ReasonRecord]) -> str:
     return because_clause(list(dict.fromkeys(f"{each['mechanism']} [{each['setting']}]" for each in reasons)))
 
 
+def groups_without_members(record: Record | SharedRecord) -> list[str]:
+    """Sentences such as "group h has no members", of groups whose queues nobody takes any more."""
+    reasons = (each for harm in ("unowned", "waiting") for each in record["harm"]["because"].get(harm, ()))
+    return list(
+        dict.fromkeys(each["text"] for each in reasons if each["text"] and each["setting"] == NUMBER_OF_MEMBERS)
+    )
+
+
 LONG_S = 5.0
 """A queue without progress for longer, or a group that takes longer to settle or to catch up, is told of."""
 
@@ -204,9 +212,11 @@ def behind(told: Telling[Record]) -> Iterator[Sentence]:
 
 
 def _is_backlog(record: Record, peak: int) -> bool:
-    """Whether more records wait than come in a second: those are on their way, or in somebody's hand."""
-    work = record["harm"]["work"]
-    return work is None or peak * record["after"][-1]["until_s"] > work["written"]
+    """Whether more records wait than come in a second, which are on their way, and than had to be given again, which
+    only wait for their time."""
+    work, delivery = record["harm"]["work"], record["shared_delivery"]
+    again = 0 if delivery is None else delivery["redeliveries"]
+    return work is None or (peak - again) * record["after"][-1]["until_s"] > work["written"]
 
 
 def unsettled(told: Telling[Record]) -> Iterator[Sentence]:

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import TypeAlias
 
 from compare.documents.comparison import Record, SeedsRecord, SharedRecord
-from compare.explaining.harm import LONG_S, Sentence
+from compare.explaining.harm import LONG_S, Sentence, groups_without_members
 from compare.explaining.verdict import NOTICED_S, SAME_JAIN
 from compare.figures import Figure
 from compare.formatting import amount, duration, many, variant_name
@@ -85,7 +85,7 @@ def _resting(text: str, side: Side, path: str) -> Told:
 def _fairness(every: Side) -> Iterator[Told]:
     side = Side([record for record in every.records if shares(record)], every.seeds)
     values, best = side.values("fairness.jain"), side.values("optimum.jain")
-    if len(values) < 2:
+    if len(values) < 2 or any(groups_without_members(record) for record in side.records):
         return
     unowned, shared = (side.values(path) for path in OPEN_ENDS)
     open_ended = [record["label"] for record in side.records if not ends_complete(record)]

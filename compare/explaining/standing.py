@@ -233,6 +233,7 @@ def decisions(records: Sequence[Record], seeds: Seeds) -> list[Decision]:
 
 def _decisions(records: Sequence[Record], seeds: Seeds, work: _Work) -> list[Decision]:
     found = []
+    are_written = any(_value(record, "harm.work.written", seeds)[0] for record in records)
     for group in GROUPS:
         for metric in COLUMNS[group]:
             values = [_value(record, metric.path, seeds) for record in records]
@@ -241,7 +242,7 @@ def _decisions(records: Sequence[Record], seeds: Seeds, work: _Work) -> list[Dec
                 for record, (value, _, _), counts in zip(records, values, work.compared, strict=True)
                 if counts and value is not None
             }
-            if metric.better and known:
+            if metric.better and known and (are_written or not metric.is_of_records):
                 best = zip(records, _best_of(metric, records, values, work), strict=True)
                 labels = dict.fromkeys(record["label"] for record, is_best in best if is_best)
                 found.append(_decision(group, metric, known, tuple(labels)))

@@ -19,6 +19,7 @@ from compare.explaining.harm import (
     Telling,
     because,
     because_clause,
+    groups_without_members,
     harm,
     never_owned,
     reasons_clause,
@@ -165,7 +166,10 @@ def _sharing(told: Telling[SharedRecord]) -> Iterator[Sentence]:
         yield told.resting(text, *paths, "fairness.queues")
     else:
         each = " each" if members > 1 else ""
-        text = f"ends as fair as possible: {many(members, 'member')}, {_range(fairness, told.unit)}{each}"
+        gone = groups_without_members(told.record)
+        among = " in the groups that have members" if gone else ""
+        text = f"ends as fair as possible{among}: {many(members, 'member')}, {_range(fairness, told.unit)}{each}"
+        text += f", but {listed(gone)}" if gone else ""
         yield told.resting(text, "fairness.jain", "optimum.jain", "fairness.members", "fairness.min", "fairness.max")
 
 

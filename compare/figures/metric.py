@@ -24,6 +24,11 @@ class Metric:
         return self.unit in ("members", "queues", "load", "records", "messages", "rebalances", "moves", "yes or no")
 
     @property
+    def is_of_records(self) -> bool:
+        """Whether it counts or times records, so that it says nothing where nobody writes any."""
+        return self.unit in ("records", "ms", "per second")
+
+    @property
     def is_bad(self) -> bool:
         """Whether every value but 0 stands out."""
         return self.path in _BAD

@@ -18,6 +18,7 @@ from protocols.engine.nodes import Time
 from protocols.facts import Delivered, Ended
 from protocols.offsets import OffsetSet
 from protocols.timeline import Timeline
+from protocols.timeline.order import Pace
 from protocols.timeline.records import BY_RESET, Given, most_hidden
 
 Ranges = Mapping[tuple[str, Queue], Sequence[tuple[int, int]]]
@@ -33,6 +34,9 @@ _UNHEARD: Final = "client or request gone"
 
 _AT_ONCE_MS: Final[Time] = 60_000.0
 """What a lost connection or request brings about has come back after this time: copies wait for so long at most."""
+
+_CLOSES_MS: Final[Time] = 30_000.0
+"""A consumer that closes waits at most so long for answers that it has asked for (`KafkaConsumer.close`)."""
 
 _SETTINGS: Final[Mapping[str, tuple[str, ...]]] = {
     "released": ("what the code cannot handle",),
@@ -88,8 +92,11 @@ def why_overtaken(timeline: Timeline) -> Iterator[Reason]:
             continue
         of_queue = deliveries[key]
         after = of_queue[bisect_left(of_queue, given.since, key=_SINCE) :]
-        again = (each.since for each in after if each.first < given.end and given.first < each.end)
-        handled = next((at for at in again if at >= given.until), timeline.end)
+        again = (each for each in after if each.first < given.end and given.first < each.end)
+        handled = next(
+            (Pace.of(each).ended(min(given.end, each.end) - 1) for each in again if each.since >= given.until),
+            timeline.end,
+        )
         later = [each for each in after if given.end <= each.first and each.since < handled]
         done = overtook.setdefault(key, OffsetSet())
         count = sum(each.end - each.first - done.count(each.first, each.end) for each in later)
@@ -111,7 +118,9 @@ _SINCE = attrgetter("since")
 def _settings(timeline: Timeline, fate: str, alike: Sequence[Given]) -> tuple[str, ...]:
     """Names of what would change that records came back so."""
     if fate == "session closed" and not any(
-        timeline.causes.ended_between(each.member, each.since, timeline.end if each.until is None else each.until)
+        timeline.causes.ended_between(
+            each.member, each.since - _CLOSES_MS, timeline.end if each.until is None else each.until
+        )
         for each in alike
     ):
         return ("connections of the members",)
@@ -156,7 +165,8 @@ def _way(timeline: Timeline, given: Given) -> str:
 
 def _event(timeline: Timeline, given: Given) -> str | None:
     """The latest event about the member in the time in which it had the records; one that takes it away (a crash, a
-    hang) before its new start, or had taken it away when a request of it that still waited got them."""
+    hang) before its new start, or had taken it away when a request of it that still waited got them; of a
+    closed session, the end of its process before."""
     until = timeline.end if given.until is None else given.until
     about = [
         happening
@@ -169,6 +179,9 @@ def _event(timeline: Timeline, given: Given) -> str | None:
     if not found and any(since <= given.since < until for since, until in away):
         happened = (each for each in timeline.causes.happenings if each.at <= given.since)
         found = [each for each in happened if each.acts_late and given.member in each.members]
+    if not found and given.fate == "session closed":
+        closing = timeline.causes.first_end(given.member, given.since - _CLOSES_MS, until)
+        found = [each for each in timeline.causes.happenings if each.at == closing and given.member in each.members]
     return found[-1].event.text if found else None
 
 

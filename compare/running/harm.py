@@ -27,6 +27,7 @@ from compare.running.reason_kinds import (
     HOT_QUEUE,
     NEVER_OWNED,
     NO_SETTING,
+    NUMBER_OF_MEMBERS,
     OPEN,
     OVERLOAD,
     PASSED_OVER,
@@ -202,7 +203,7 @@ def _without_members(result: RunResult, group: str, reason: Reason) -> Reason:
     there = result.ending.groups.get(group)
     if reason.kind not in (UNOWNED, OPEN) or there is None or len(there.members):
         return reason
-    return reason._replace(kind=UNOWNED, text=f"group {group} has no members", settings=("number of members",))
+    return reason._replace(kind=UNOWNED, text=f"group {group} has no members", settings=(NUMBER_OF_MEMBERS,))
 
 
 MOST_EXPLAINED = 200

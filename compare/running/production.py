@@ -50,8 +50,8 @@ class ProductionHistory:
     held: tuple[Span, ...] = ()
     given_up: tuple[Span, ...] = ()
     refusals: tuple[tuple[Time, Time, float], ...] = ()
-    acknowledged: bool = False
-    """Whether what is held is acknowledged all the same."""
+    acknowledged: tuple[Span, ...] = ()
+    """When what is held is acknowledged all the same."""
 
     @property
     def since(self) -> Time:
@@ -105,7 +105,8 @@ class ProductionHistory:
 
     def unacknowledged(self, since: Time, until: Time) -> list[tuple[Time, Time]]:
         """When nothing was acknowledged, in order; what was given up among it."""
-        spans = [*self.silences(since, until), *(() if self.acknowledged else clipped(self.held, since, until))]
+        held = (part for each in self.held for part in _without(each, self.acknowledged))
+        spans = [*self.silences(since, until), *clipped(held, since, until)]
         merged: list[tuple[Time, Time]] = []
         for start, end in sorted(spans):
             if merged and start <= merged[-1][1]:
@@ -150,9 +151,15 @@ class ProductionHistory:
             history = replace(history, refusals=(*history.refusals[:-1], (since, now, rate)))
         if fact.refused:
             history = replace(history, refusals=(*history.refusals, (now, inf, fact.refused)))
+        alone = bool(history.acknowledged) and history.acknowledged[-1][1] == inf
+        if fact.waits and fact.acknowledged and not alone:
+            history = replace(history, acknowledged=(*history.acknowledged, (now, inf)))
+        elif alone and not (fact.waits and fact.acknowledged):
+            since, _ = history.acknowledged[-1]
+            history = replace(history, acknowledged=(*history.acknowledged[:-1], (since, now)))
         waits = bool(history.held) and history.held[-1][1] == inf
         if fact.waits and not waits:
-            return replace(history, held=(*history.held, (now, inf)), acknowledged=fact.acknowledged)
+            return replace(history, held=(*history.held, (now, inf)))
         return history if fact.waits or not waits else history._no_longer_held(now, now - fact.at_most)
 
     def _no_longer_held(self, now: Time, late: Time) -> "ProductionHistory":
@@ -167,6 +174,17 @@ class ProductionHistory:
             bursts=tuple([each for each in last.bursts if not since < each[0] < late]),
         )
         return replace(history, parts=(*self.parts[:-1], part), given_up=(*self.given_up, (since, late)))
+
+
+def _without(span: Span, others: Iterable[Span]) -> Iterator[Span]:
+    """What of it is in none of the others, which are in order."""
+    begin, end = span
+    for since, until in others:
+        if begin < min(since, end):
+            yield begin, min(since, end)
+        begin = max(begin, min(until, end))
+    if begin < end:
+        yield begin, end
 
 
 def productions(result: RunResult) -> dict[Queue, ProductionHistory]:

@@ -38,6 +38,9 @@ EXPECTED, UNKNOWN = "expected", "unknown"
 NO_SETTING = "no setting"
 """Nothing that anybody sets would change it, as how long a broker is frozen."""
 
+NUMBER_OF_MEMBERS = "number of members"
+"""Alone, where a group has none."""
+
 KAFKA, CONSUMER, ZOOKEEPER, ROCKETMQ, ORDERLY = "kafka", "consumer protocol", "zookeeper", "rocketmq", "orderly"
 SHARE, POP = "share", "pop"
 
@@ -82,10 +85,10 @@ _RETRIES = _all(
     pop=("retryMaxTimes",),
 )
 _MEMBERS = _all(
-    "number of members",
+    NUMBER_OF_MEMBERS,
     "time per record",
-    rocketmq=("number of members", "consumeThreadMax"),
-    pop=("number of members", "consumptionThreadCount"),
+    rocketmq=(NUMBER_OF_MEMBERS, "consumeThreadMax"),
+    pop=(NUMBER_OF_MEMBERS, "consumptionThreadCount"),
 )
 
 _OF_FAMILIES: Mapping[str, Mapping[str, tuple[str, ...]]] = {

@@ -235,9 +235,8 @@ def _again(reason: Reason) -> str:
 
 def _paused(reason: Reason, unit: str) -> str:
     stands = _members(reason) + _verb(reason, " stands still", " stand still")
-    return (
-        f"{stands if reason.event in (None, BEGINNING) else reason.event} and keeps its {unit}s for {_lasted(reason)}"
-    )
+    keeps = _verb(reason, "keeps its", "keep their")
+    return f"{stands if reason.event in (None, BEGINNING) else reason.event} and {keeps} {unit}s for {_lasted(reason)}"
 
 
 def _away(reason: Reason, unit: str) -> str:

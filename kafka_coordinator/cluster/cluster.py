@@ -307,8 +307,11 @@ class KafkaCluster:
 
     def _written_otherwise(self) -> None:
         before, self._waiting = self._waiting, dict(self._outages.waiting)
-        for partition in sorted(before.keys() ^ self._waiting.keys()):
-            wait = self._waiting.get(partition) or before[partition]
+        for partition in sorted(before.keys() | self._waiting.keys()):
+            was, waits = before.get(partition), self._waiting.get(partition)
+            wait = waits or was
+            if wait is None or (was and waits and was.acknowledged == waits.acknowledged):
+                continue
             fact = Writes(
                 queue_of(partition),
                 self.topics.per_second(partition),

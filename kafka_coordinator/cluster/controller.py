@@ -52,7 +52,7 @@ class Controller:
     ) -> None:
         self.brokers = brokers
         self.replicas = Replicas(brokers, replicas or len(brokers))
-        self._offsets_replicas = Replicas(brokers, offsets_replicas)
+        self.offsets_replicas = Replicas(brokers, offsets_replicas)
         self.alive: dict[str, None] = dict.fromkeys(brokers)
         self.preferred: dict[str, tuple[str, ...]] = {}
         """Topic to the preferred leader of each partition."""
@@ -104,7 +104,7 @@ class Controller:
 
     def offsets_in_sync(self) -> Iterator[tuple[str, ...]]:
         """The in-sync set of each partition of ``__consumer_offsets``."""
-        return map(self._offsets_replicas.in_sync, self.offsets_preferred)
+        return map(self.offsets_replicas.in_sync, self.offsets_preferred)
 
     def put_topic(
         self,
@@ -136,7 +136,7 @@ class Controller:
     def ended(self, broker: str) -> None:
         """The broker's process has ended; the controller learns of it by `fence`."""
         self.replicas.ends(broker)
-        self._offsets_replicas.ends(broker)
+        self.offsets_replicas.ends(broker)
 
     def fence(self, broker: str) -> None:
         """The broker is away: others lead what it led."""
@@ -147,7 +147,7 @@ class Controller:
         """The broker is back; it leads only partitions that have no leader."""
         self.alive = {name: None for name in self.brokers if name in self.alive or name == broker}
         self.replicas.returns(broker)
-        self._offsets_replicas.returns(broker)
+        self.offsets_replicas.returns(broker)
         self._move(lambda leader, preferred, first: leader or first)
 
     def lead_offsets(self, partition: int, broker: str) -> None:
@@ -185,4 +185,4 @@ class Controller:
             else moved(leaders, self.preferred[topic], self.replicas)
             for topic, leaders in self._leaders.items()
         }
-        self._offsets_leaders = moved(self._offsets_leaders, self.offsets_preferred, self._offsets_replicas)
+        self._offsets_leaders = moved(self._offsets_leaders, self.offsets_preferred, self.offsets_replicas)

@@ -1,10 +1,10 @@
 """What producers can write and consumers can read while a broker fails (spec 1.6).
 
 With ``acks=all`` a record is acknowledged when every in-sync replica has it, and nobody reads what these do not all
-have (the high watermark). So a broker that answers no more holds up every partition that it replicates, until the
-controller takes it out of their in-sync sets, and by full connections the other partitions of the leaders of these.
-Records wait in the producers meanwhile (`buffer.memory` is not modelled), and come all at once afterwards;
-``delivery.timeout.ms`` after they were sent they are given up.
+have (the high watermark), nor while fewer are in sync than ``min.insync.replicas`` demands. So a broker that answers no
+more holds up every partition that it replicates, until the controller takes it out of their in-sync sets, and by full
+connections the other partitions of the leaders of these. Records wait in the producers meanwhile (`buffer.memory` is
+not modelled), and come all at once afterwards; ``delivery.timeout.ms`` after they were sent they are given up.
 
 Delays without a setting of their own are what real clusters took.
 """
@@ -21,6 +21,7 @@ from kafka_coordinator.consumer.settings import Load, whole_number
 from protocols.engine.nodes import Time
 from protocols.engine.randomness import number_below
 from protocols.errors import UserError
+from protocols.scenario.rates import Replicas
 
 Span = tuple[Time, Time]
 
@@ -141,7 +142,7 @@ class Outages:
     def offsets_waiting(self) -> frozenset[int]:
         """Partitions of ``__consumer_offsets`` of which nothing is acknowledged, because a replica is silent."""
         sets = enumerate(self._controller.offsets_in_sync())
-        return frozenset([at for at, in_sync in sets if self._stands_still(in_sync)])
+        return frozenset([at for at, in_sync in sets if self._stands_still(in_sync, self._controller.offsets_replicas)])
 
     def on(self, load: Load) -> Load:
         if not (self._held or self._writing or self._reading):
@@ -176,8 +177,16 @@ class Outages:
         before = dict(self._writing)
         changed = self._update(self._writing, blocked, now, returned, consumers=False)
         changed = self._update(self._reading, unread, now, returned, consumers=True) or changed
-        over = [wait.leader for partition, wait in before.items() if partition not in self._writing]
+        over = [
+            wait.leader
+            for partition, wait in before.items()
+            if not self._still_waits(wait, self._writing.get(partition))
+        ]
         return changed, self._next(now), [leader for leader in over if leader is not None]
+
+    def _still_waits(self, before: Wait, wait: Wait | None) -> bool:
+        """Whether producers wait that did so before."""
+        return wait is not None and (before.acknowledged or not wait.acknowledged)
 
     def shut_down(self, now: Time, broker: str, moved: Collection[Partition]) -> list[Time]:
         """The controller has just moved away these partitions, which the broker led that shuts down: clients look for
@@ -191,8 +200,10 @@ class Outages:
                     self._reading[partition] = Wait(now, None, due)
         return self._next(now)
 
-    def _stands_still(self, in_sync: tuple[str, ...]) -> bool:
-        return len(in_sync) < self._min_in_sync or any(each in self.silent for each in in_sync)
+    def _stands_still(self, in_sync: tuple[str, ...], replicas: Replicas) -> bool:
+        """Since 3.7.0 no more are demanded in sync than there are replicas."""
+        demanded = min(self._min_in_sync, replicas.factor)
+        return len(in_sync) < demanded or any(each in self.silent for each in in_sync)
 
     def _blocked(self) -> tuple[dict[Partition, Silence | None], dict[Partition, Silence | None]]:
         """Partitions that cannot be written so that it can be read, and those that cannot be read, each with its
@@ -204,7 +215,7 @@ class Outages:
             leader, in_sync = self._controller.leader(partition), self._controller.in_sync(partition)
             if not leader or leader in self.silent:
                 writing[partition] = reading[partition] = self.silent.get(leader)
-            elif self._stands_still(in_sync) and (len(in_sync) >= self._min_in_sync or not self.acknowledged):
+            elif self._stands_still(in_sync, self._controller.replicas):
                 writing[partition] = None
                 if any(each in self.silent for each in in_sync):
                     full[partition[0]] = None
@@ -227,10 +238,18 @@ class Outages:
         changed = False
         for partition, leader in blocked.items():
             wait = waits.get(partition)
+            lone = self.acknowledged and bool(self._controller.leader(partition)) and leader is None
             if wait is None:
                 changed = True
-                lone = self.acknowledged and bool(self._controller.leader(partition)) and leader is None
                 waits[partition] = Wait(now, leader, None, lone)
+            elif lone and not wait.acknowledged:
+                # Producers find a leader that acknowledges alone: what it has cannot be read yet.
+                due = (
+                    self._goes_on(partition, wait, now, returned, consumers=consumers) if wait.due is None else wait.due
+                )
+                found = due <= now
+                changed = changed or found
+                waits[partition] = Wait(wait.since, None, None, True) if found else wait._replace(due=due)
             else:
                 waits[partition] = wait._replace(due=None, leader=wait.leader or leader)
         for partition, wait in list(waits.items()):

@@ -106,9 +106,10 @@ class Rates:
 
 
 class Replicas:
-    """Of queues that have so many (``factor``) replicas each; all brokers run at first."""
+    """Of queues that have so many (``factor``) replicas each, or as many as there are brokers; all run at first."""
 
     def __init__(self, brokers: Sequence[str], factor: int) -> None:
+        self.factor = min(factor, len(brokers))
         turns = {broker: (*brokers[at:], *brokers[:at]) for at, broker in enumerate(brokers)}
         self._replicas = {broker: turn[:factor] for broker, turn in turns.items()}
         self._in_sync = dict(self._replicas)

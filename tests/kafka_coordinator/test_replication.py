@@ -135,10 +135,21 @@ def test_a_killed_broker_holds_up_all_partitions_until_its_session_ends(
         assert seen.generations() == [1]
 
 
-def test_fewer_replicas_in_sync_than_demanded_take_nothing_before_the_return() -> None:
-    settings = {"min.insync.replicas": 3}
+@rows(("acks", "alone"), [("all", 0), (1, 6)])
+def test_of_partitions_with_fewer_replicas_in_sync_than_demanded_nothing_is_read_before_the_return(
+    acks: str | int, alone: int
+) -> None:
+    """``alone``: partitions whose leaders acknowledge all the same; those of b2 do once producers have found them."""
+    settings = {"min.insync.replicas": 3, "producer.acks": acks}
     seen = story(broker(60, "kill"), broker(90, "return"), replicas=3, settings=settings).to_end(120)
     assert all(29 < silence(seen, number) < 33 for number in range(6))
+    told = {fact.queue.number: fact for now, fact in seen.of(Writes) if 60_000 <= now < 90_000}
+    assert sum(fact.acknowledged for fact in told.values() if fact.waits) == alone
+
+
+def test_no_more_replicas_are_demanded_in_sync_than_there_are() -> None:
+    seen = story(broker(60, "kill"), replicas=2, settings={"min.insync.replicas": 3}).to_end(70)
+    assert len(handled(seen)[0]) >= 120
 
 
 def test_a_frozen_broker_keeps_its_clients_until_it_thaws_or_their_requests_time_out() -> None:

@@ -105,6 +105,16 @@ def test_a_group_that_owns_nothing_is_no_fair_one() -> None:
     assert "Kafka range ends without an owner for any partition." in [each.text for each in verdict(record)]
 
 
+def test_a_group_that_has_died_is_not_passed_over_by_how_fair_the_others_are() -> None:
+    record = copy.deepcopy(document()["variants"][1])
+    dead = {"kind": "no owner", "text": "group h has no members", "setting": "number of members"}
+    record["harm"]["because"]["unowned"] = [dead | {"mechanism": "", "event": "d1 crashes"}]
+    (told,) = [each.text for each in verdict(record) if "as fair as possible" in each.text]
+    among = "in the groups that have members: 4 members, 1 partition each, but group h has no members."
+    assert told == f"Kafka cooperative-sticky ends as fair as possible {among}"
+    assert not any("as fair as" in each.text for each, _ in side_by_side([record, *document()["variants"][:1]], {}))
+
+
 def test_the_baseline_tells_what_is_better_and_what_is_worse() -> None:
     old, new = document(), copy.deepcopy(document())
     assert changes([old], new) == []

@@ -159,21 +159,31 @@ def test_a_rebalance_that_waits_for_a_killed_process_names_its_session() -> None
     assert left.endswith("[session.timeout.ms: 45s].")
 
 
-def test_records_that_others_overtake_have_the_lock_of_the_overtaken_one_as_their_reason() -> None:
-    """A killed member has one record or two: 30 s later they come again, and 30 s x 20 records have been handled."""
+@pytest.mark.parametrize(
+    ("does", "overtaken", "setting"),
+    [
+        ("lose", 600, "group.share.record.lock.duration.ms: 30s"),
+        ("restart", 1, "restarts of the members"),
+    ],
+)
+def test_records_that_others_overtake_have_what_brings_the_overtaken_one_back_as_their_reason(
+    does: str, overtaken: int, setting: str
+) -> None:
+    """A member that is lost has one record or two: 30 s later they come again, and 30 s x 20 records have been handled.
+    One that closes gets a last record with the request that it waits for; the next is begun before that is handled."""
     scenario = made(
         topics={"X": 1},
         group={"name": "g", "members": {"c1..c2": {"subscribe": ["X"], "handle": "40ms"}}},
         load={"produce": "20/s"},
-        events=[{"at": "60s", "lose": "c1"}],
+        events=[{"at": "60s", does: "c1"}],
         run={"for": "3min", "seed": 1},
         systems=["kafka:share"],
     )
     (found,) = ran(scenario)[1]["variants"]
-    assert found["out_of_order"]["queue"] == pytest.approx(600, rel=0.1)
+    assert found["out_of_order"]["queue"] == pytest.approx(overtaken, rel=0.1)
     (reason, *_) = found["harm"]["because"]["out_of_order"]
-    assert reason["setting"] == "group.share.record.lock.duration.ms: 30s"
-    assert (reason["event"], reason["kind"]) == ("c1 loses its machine", "given again")
+    event = {"lose": "c1 loses its machine", "restart": "c1 restarts"}[does]
+    assert (reason["event"], reason["kind"], reason["setting"]) == (event, "given again", setting)
 
 
 @rows(

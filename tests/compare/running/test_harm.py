@@ -265,6 +265,65 @@ def test_a_queue_that_gets_more_than_its_one_reader_can_handle_is_named() -> Non
     assert "waiting" not in record("rocketmq:AVG", group=slow, load=load, threads="real")["harm"]["because"]
 
 
+@pytest.mark.parametrize(("system", "told"), [("rocketmq:POP", False), ("kafka:range", True)])
+def test_records_that_wait_to_be_given_again_are_no_lag_that_is_drained(system: str, told: bool) -> None:
+    """POP: c1 has a record of each queue in hand for 120 s, all others are handled at once. Kafka: nobody else reads
+    its partitions until its session has run out."""
+    members = {"c1..c2": {"subscribe": ["X"], "handle": "10ms"}}
+    found = record(
+        system,
+        group={"name": "g", "members": members},
+        load={"produce": "2/s"},
+        run={"for": "5min", "seed": 1},
+        events=[{"at": "60s", "lose": "c1"}],
+    )
+    assert (found["lag"]["peak"] > 40) is told
+    assert any("reaches a lag of" in each.text for each in verdict(found)) is told
+
+
+@pytest.mark.parametrize(
+    ("part", "group", "setting"),
+    [
+        ({}, {}, "group.share.record.lock.duration.ms: 30s"),
+        ({"group.share.record.lock.duration.ms": 20_000}, {}, "group.share.record.lock.duration.ms: 20s"),
+        ({}, {"share.record.lock.duration.ms": 20_000}, "group.share.record.lock.duration.ms"),
+    ],
+    ids=["default", "the brokers'", "the group's own takes its place"],
+)
+def test_a_setting_of_share_groups_is_told_with_its_value(part: Any, group: Any, setting: str) -> None:
+    found = record(
+        "kafka:share",
+        systems=[{"system": "kafka:share", "settings": part}],
+        group={"name": "g", "settings": group, "members": {"c1..c2": {"subscribe": ["X"], "handle": "10ms"}}},
+        events=[{"at": "60s", "lose": "c1"}],
+    )
+    assert found["harm"]["because"]["given_again"][0]["setting"] == setting
+
+
+def test_records_wait_after_a_time_without_progress_though_the_members_could_handle_all() -> None:
+    found = record(
+        "kafka:range",
+        group={"name": "g", "members": {"c1..c2": {"subscribe": ["X"], "handle": "40ms"}}},
+        load={"produce": "10/s"},
+        run={"for": "125s", "seed": 1},
+        events=[{"at": "60s", "hang": "c1..c2", "for": "50s"}],
+    )
+    (why,) = found["harm"]["because"]["waiting"]
+    assert why["kind"] == "stalled before"
+    assert why["mechanism"] == "the group has not caught up yet after the time without progress"
+    (stall,) = found["harm"]["because"]["no_progress"]
+    assert stall["mechanism"].startswith("c1 and c2 hang for 50s and keep their partitions for 4")
+
+
+def test_nothing_that_anybody_sets_ends_the_wait_for_a_frozen_broker() -> None:
+    found = record(
+        "kafka:range", brokers=["a", "b", "c"], events=[{"at": "60s", "broker": "a", "does": "freeze", "for": "20s"}]
+    )
+    settings = {each["mechanism"]: each["setting"] for each in found["harm"]["because"]["no_progress"]}
+    its = next(setting for mechanism, setting in settings.items() if "find the new leaders" in mechanism)
+    assert its == "no setting"
+
+
 def test_a_member_that_gets_more_than_it_can_handle_is_named() -> None:
     members = {"c1": {"subscribe": ["X"], "handle": "5ms"}, "c2": {"subscribe": ["X"], "handle": "200ms"}}
     found = record("kafka:range", group={"name": "g", "members": members}, load={"produce": "6/s"})

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from compare.explaining.standing import headline, rows
+from compare.explaining.standing import decisions, headline, rows
 from compare.figures.metrics import GROUPS
 from compare.running.spread import spread, spread_figures
 from compare.showing.comparison.page import write_comparison
@@ -84,6 +84,25 @@ def test_a_star_is_not_for_what_chance_decides_and_the_headline_gives_the_figure
     for each in seeds.values():
         each["figures"]["harm.no_progress_queue_s"] = alike
     assert not any(cell.best for row in rows(records, seeds) for cell in row)
+
+
+def test_where_nobody_writes_records_no_figure_of_records_decides() -> None:
+    two = [{"system": "kafka:share", "label": label} for label in ("one", "two")]
+    records = ran(made(load={}, systems=[*two, "rocketmq:POP"]))[1]["variants"]
+    assert [each.group for each in decisions(records, {})] == ["cost"]
+    records = ran(made(load={}, systems=["kafka:range", "kafka:sticky"]))[1]["variants"]
+    assert [each.group for each in decisions(records, {})] == ["pauses", "duplicates", "fairness", "cost"]
+
+
+@pytest.mark.parametrize(("bounded", "at_least"), [([1, 1, 0], True), ([1, 0, 0], False)])
+def test_an_age_over_seeds_is_a_lower_bound_where_it_is_one_in_half_of_the_runs(
+    bounded: list[int], at_least: bool
+) -> None:
+    (record,) = ran(made(systems=["kafka:range"]))[1]["variants"]
+    runs = [{**spread_figures(record), "record_age_ms.bounded.settled_p99": each} for each in bounded]
+    seeds: Any = {record["label"]: {"figures": spread(runs)}}
+    (cell,) = [cell for (row,) in [rows([record], seeds)] for cell in row if cell.metric.heading == "age p99, ms"]
+    assert cell.text.startswith("≥ ") is at_least
 
 
 def test_the_report_begins_with_who_is_best_the_ownership_and_three_figures_and_tables_with_what_hurts() -> None:
