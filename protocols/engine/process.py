@@ -125,10 +125,13 @@ class Process:
             messages[kind] += 1
         except KeyError:
             messages[kind] = 1
-        traffic = simulation.traffic
-        if traffic is not None and kind in traffic.sizes:
-            traffic.sent(simulation.now, self.name, to, message)
         link = self.links.get(to)
+        if link is None:
+            link = simulation.connect(self, to)
+        traffic = simulation.traffic
+        # Nothing goes to a server where no connection can be opened.
+        if traffic is not None and link is not None and kind in traffic.sizes:
+            traffic.sent(simulation.now, self.name, to, message)
         if link is None or link.fault is not None or simulation.tracing:
             self._send_with_care(to, link, message)
             return
@@ -287,10 +290,8 @@ class Process:
             heappush(self._heap, timer)
 
     def _send_with_care(self, to: str, link: Link | None, message: Message) -> None:
-        """Send where there is no connection yet, or something wrong with it, or somebody watches."""
+        """Send where no connection could be opened, or something is wrong with it, or somebody watches."""
         simulation = self.simulation
-        if link is None:
-            link = simulation.connect(self, to)
         number = simulation.number = simulation.number + 1
         due: Time | None = None
         if link is not None and not link.loses(message):

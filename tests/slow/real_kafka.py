@@ -1,4 +1,4 @@
-"""A real Kafka on loopback for tests: one KRaft node with a small heap, from the released Maven jars.
+"""A real Kafka on loopback for tests: one KRaft node with a small heap, or more, from the released Maven jars.
 
 The jars are kept in the user's cache folder. What a test starts, it stops by its own process id.
 """
@@ -69,6 +69,7 @@ class RealKafka:
     ssl: str
     folder: Path
     _java: Sequence[str]
+    _broker: Sequence[str]
 
     def tool(self, main_class: str, *arguments: str) -> str:
         """What one of Kafka's own tools prints."""
@@ -132,17 +133,51 @@ def running(
         encoding="latin-1",
     )
     addresses = [f"127.0.0.1:{port}" for port in (plaintext, sasl_ssl, ssl)]
-    kafka = RealKafka(*addresses, folder, tool)
-    kafka.tool("kafka.tools.StorageTool", "format", "-t", _CLUSTER_ID, "-c", str(properties))
-    log = folder / "broker.log"
-    with log.open("wb") as output:
-        process = subprocess.Popen(
-            [*command, log_level, *options, "kafka.Kafka", str(properties)], stdout=output, stderr=subprocess.STDOUT
-        )
-    try:
-        _wait_until_up(kafka, process, log)
+    kafka = RealKafka(*addresses, folder, tool, [*command, log_level, *options, "kafka.Kafka"])
+    with _started(kafka, kafka.plaintext, properties):
         _add_scram_user(kafka)
         yield kafka
+
+
+@dataclass(frozen=True)
+class FurtherBroker:
+    """A broker beside the one that `running` gives, which is the controller. ``address`` is its ``host:port``."""
+
+    address: str
+    process: subprocess.Popen[bytes]
+
+
+@contextmanager
+def further_broker(kafka: RealKafka, number: int) -> Iterator[FurtherBroker]:
+    """A broker of the same cluster and the same settings with the id ``number``, which is not 1."""
+    folder = kafka.folder / str(number)
+    folder.mkdir()
+    (port,) = free_ports(1)
+    address = f"127.0.0.1:{port}"
+    own = {
+        "process.roles": "broker",
+        "node.id": str(number),
+        "listeners": f"PLAINTEXT://{address}",
+        "log.dirs": str(folder / "data"),
+    }
+    # Of a name that stands there twice the last value counts.
+    properties = folder / "server.properties"
+    common = (kafka.folder / "server.properties").read_text("latin-1")
+    properties.write_text(common + "".join(f"{name}={value}\n" for name, value in own.items()), encoding="latin-1")
+    with _started(kafka, address, properties) as process:
+        yield FurtherBroker(address, process)
+
+
+@contextmanager
+def _started(kafka: RealKafka, address: str, properties: Path) -> Iterator[subprocess.Popen[bytes]]:
+    """The node with these properties, formatted and begun, once its listener at ``address`` accepts."""
+    kafka.tool("kafka.tools.StorageTool", "format", "-t", _CLUSTER_ID, "-c", str(properties))
+    log = properties.with_name("broker.log")
+    with log.open("wb") as output:
+        process = subprocess.Popen([*kafka._broker, str(properties)], stdout=output, stderr=subprocess.STDOUT)
+    try:
+        _wait_until_up(address, process, log)
+        yield process
     finally:
         stop(process)
 
@@ -153,8 +188,8 @@ def escaped(password: str) -> str:
     return in_jaas.replace("\\", "\\\\")
 
 
-def _wait_until_up(kafka: RealKafka, process: subprocess.Popen[bytes], log: Path) -> None:
-    host, port = kafka.plaintext.split(":")
+def _wait_until_up(address: str, process: subprocess.Popen[bytes], log: Path) -> None:
+    host, port = address.split(":")
     deadline = time.monotonic() + _START_S
     while time.monotonic() < deadline and process.poll() is None:
         try:

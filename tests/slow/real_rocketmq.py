@@ -4,7 +4,7 @@ import json
 import os
 import subprocess
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -15,7 +15,11 @@ VERSION = "5.3.3"
 VERSIONS = (VERSION, "5.5.0")
 BROKERS = ("broker-a", "broker-b")
 
+POPS: Mapping[str, str] = {"timerWheelEnable": "true"}
+"""The timer without which 5.x brokers refuse to pop."""
+
 _START_S, _TOOL_S = 120, 120
+_NONE: Mapping[str, str] = {}
 _SERVERS = ("rocketmq-namesrv", "rocketmq-broker", "rocketmq-tools")
 _BROKER = """brokerClusterName=Test
 brokerName={name}
@@ -29,7 +33,7 @@ storePathRootDir={folder}/store
 storePathCommitLog={folder}/store/commitlog
 mappedFileSizeCommitLog=4194304
 mappedFileSizeConsumeQueue=60000
-timerWheelEnable={pops}
+timerWheelEnable=false
 enableControllerMode=false
 autoCreateTopicEnable=false
 diskMaxUsedSpaceRatio=99
@@ -129,10 +133,14 @@ def _java(folder: Path, version: str) -> list[str]:
 
 @contextmanager
 def running(
-    folder: Path, version: str = VERSION, *, pops: bool = False, brokers: Sequence[str] = BROKERS
+    folder: Path,
+    version: str = VERSION,
+    *,
+    settings: Mapping[str, str] = _NONE,
+    brokers: Sequence[str] = BROKERS,
 ) -> Iterator[RealRocketMQ]:
     """A cluster of these brokers that keeps everything in ``folder``; `UnavailableError` where Java, Maven or the jars
-    are missing. ``pops``: with the timer without which 5.x brokers refuse to pop."""
+    are missing. ``settings`` of the brokers stand instead of those of the tests."""
     base = _java(folder, version)
     with ExitStack() as processes:
         (port,) = free_ports(1)
@@ -144,7 +152,7 @@ def running(
         process = _started([*base, "-Xmx256m", main_class, "-c", str(configuration)], log, processes, folder)
         _wait_for(log, "boot success", process)
         for name in brokers:
-            _start_broker(name, name_server, [*base, "-Xmx512m"], folder / name, processes, pops=pops)
+            _start_broker(name, name_server, [*base, "-Xmx512m"], folder / name, processes, settings=settings)
         cluster = RealRocketMQ(name_server, folder, [*base, "-Xmx256m"], processes)
         _wait_until_registered(cluster, brokers)
         yield cluster
@@ -158,7 +166,7 @@ def _start_broker(
     processes: ExitStack,
     *,
     number: int = 0,
-    pops: bool = False,
+    settings: Mapping[str, str] = _NONE,
 ) -> None:
     """``number``: 0 the master of this name, above it a slave."""
     folder.mkdir()
@@ -169,12 +177,12 @@ def _start_broker(
             name=name,
             number=number,
             role="SLAVE" if number else "ASYNC_MASTER",
-            pops=str(pops).lower(),
             port=port,
             high_availability=high_availability,
             name_server=name_server,
             folder=folder,
-        ),
+        )
+        + "".join(f"{name}={value}\n" for name, value in settings.items()),
         encoding="utf-8",
     )
     log = folder / "broker.log"

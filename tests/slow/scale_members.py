@@ -7,8 +7,8 @@ They neither fetch records nor commit, so what a broker is asked is the group's 
 import asyncio
 import time
 from collections import Counter
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
 from datetime import timedelta
 from io import BytesIO
 from struct import pack, unpack
@@ -24,9 +24,21 @@ from kafka_coordinator.wire import entities
 from kafka_coordinator.wire.opaque import bytes_of
 from protocols import Group
 
-CONSUMER_HEARTBEAT, JOIN, HEARTBEAT, LEAVE, SYNC, FIND = 68, 11, 12, 13, 14, 10
-VERSIONS: Mapping[int, int] = {FIND: 4, CONSUMER_HEARTBEAT: 1, JOIN: 9, HEARTBEAT: 4, LEAVE: 5, SYNC: 5}
+CONSUMER_HEARTBEAT, SHARE_HEARTBEAT, JOIN, HEARTBEAT, LEAVE, SYNC, FIND = 68, 76, 11, 12, 13, 14, 10
+VERSIONS: Mapping[int, int] = {
+    FIND: 4,
+    CONSUMER_HEARTBEAT: 1,
+    SHARE_HEARTBEAT: 1,
+    JOIN: 9,
+    HEARTBEAT: 4,
+    LEAVE: 5,
+    SYNC: 5,
+}
 _REBALANCE_MS, _SESSION_MS, _HEARTBEAT_S = 300_000, 45_000, 3.0
+_RETRY_S, _RECONNECT_S, _MOST_S = 0.1, 0.05, 1.0
+"""Pauses of a Java client: ``retry.backoff.ms``, ``reconnect.backoff.ms``, and the most of both, to which they double.
+"""
+_ELSEWHERE = (ErrorCode.not_coordinator, ErrorCode.coordinator_not_available)
 
 
 @dataclass
@@ -34,7 +46,7 @@ class Tally:
     """What all members together have seen."""
 
     requests: Counter[int] = field(default_factory=Counter)
-    """API key to how many were sent."""
+    """API key to how many were sent; of Kafka's members those that were answered."""
     bytes: Counter[int] = field(default_factory=Counter)
     """API key to the bytes of frames in both directions."""
     largest: int = 0
@@ -44,6 +56,8 @@ class Tally:
     joined: list[float] = field(default_factory=list)
     """When each member had its first answer of the group."""
     errors: Counter[str] = field(default_factory=Counter)
+    moved: dict[str, float] = field(default_factory=dict)
+    """Member that lost its coordinator to when the next one answered it the first time without an error."""
 
     def clear(self) -> None:
         """Begin to count anew."""
@@ -92,6 +106,14 @@ class Member:
             return
 
 
+_Streams = tuple[asyncio.StreamReader, asyncio.StreamWriter]
+
+
+async def _connected(address: str) -> _Streams:
+    host, port = address.rsplit(":", 1)
+    return await asyncio.open_connection(host, int(port))
+
+
 @dataclass
 class KafkaMember(Member):
     """Of either protocol of Kafka's."""
@@ -100,15 +122,62 @@ class KafkaMember(Member):
     """How many it has joined; of the classic protocol alone."""
     _correlation: int = 0
 
+    _lost: bool = False
+
     async def open(self, address: str) -> None:
-        """Connect, and wait until the group has a coordinator."""
-        host, port = address.rsplit(":", 1)
-        self._reader, self._writer = await asyncio.open_connection(host, int(port))
-        while (await self.ask(FIND, key_type=0, coordinator_keys=(self.group,))).coordinators[0].error_code:
-            await self.rest(0.5)
+        """Connect to this broker, and to the group's coordinator once it has one."""
+        self._first, self._any = address, await _connected(address)
+        await self._connect(0)
+
+    def close(self) -> None:
+        """End both connections."""
+        for _, writer in {self._any, self._coordinator}:
+            writer.close()
+
+    async def _connect(self, failures: int) -> None:
+        """To the coordinator that the first broker names; ``failures``: how often that was in vain.
+
+        A Java client, too, asks on and on, and connects in vain until the controller has fenced a broker that died
+        (docs/spec/kafka.md, 1.6 and 4.7)."""
+        refused, unknown = failures, 0
+        while True:
+            answer = await self._exchange(self._any, FIND, key_type=0, coordinator_keys=(self.group,))
+            (named,) = answer.coordinators
+            if named.error_code:
+                await asyncio.sleep(min(_MOST_S, _RETRY_S * 2**unknown))
+                unknown += 1
+                continue
+            address = f"{named.host}:{named.port}"
+            if refused:
+                await asyncio.sleep(min(_MOST_S, _RECONNECT_S * 2 ** (refused - 1)))
+            self.coordinator = address
+            try:
+                self._coordinator = self._any if address == self._first else await _connected(address)
+            except OSError:
+                refused += 1
+            else:
+                return
 
     async def ask(self, key: int, **values: Any) -> Any:
-        """The answer to a request of this API."""
+        """The coordinator's answer to a request of this API; the next one's, if it is not the coordinator any more."""
+        while True:
+            failures = 0
+            try:
+                answer = await self._exchange(self._coordinator, key, **values)
+            except (OSError, asyncio.IncompleteReadError):
+                self._lost, failures = True, 1
+            else:
+                error = getattr(answer, "error_code", ErrorCode.none)
+                if error is ErrorCode.none and self._lost:
+                    self.tally.moved.setdefault(self.name, time.monotonic())
+                    self._lost = False
+                if not self._lost or error not in _ELSEWHERE:
+                    return answer
+                await asyncio.sleep(_RETRY_S)
+            await self._connect(failures)
+
+    async def _exchange(self, connection: _Streams, key: int, **values: Any) -> Any:
+        reader, writer = connection
         kind: Any = load_request_schema(key, VERSIONS[key])
         header = kind.__header_schema__
         self._correlation += 1
@@ -122,9 +191,9 @@ class KafkaMember(Member):
         )
         entity_writer(header)(frame, head)
         entity_writer(kind)(frame, entities.make(kind, **values))
-        self._writer.write(pack(">i", len(frame.getvalue())) + frame.getvalue())
-        size = unpack(">i", await self._reader.readexactly(4))[0]
-        content = await self._reader.readexactly(size)
+        writer.write(pack(">i", len(frame.getvalue())) + frame.getvalue())
+        size = unpack(">i", await reader.readexactly(4))[0]
+        content = await reader.readexactly(size)
         tally = self.tally
         tally.requests[key] += 1
         tally.bytes[key] += 8 + size + len(frame.getvalue())
@@ -179,7 +248,30 @@ class ConsumerMember(KafkaMember):
         await self.ask(
             CONSUMER_HEARTBEAT, group_id=self.group, member_id=member_id, member_epoch=-1, topic_partitions=None
         )
-        self._writer.close()
+        self.close()
+
+
+class ShareMember(KafkaMember):
+    """Of a share group. It fetches nothing, so that it has partitions and no records."""
+
+    async def run(self) -> None:
+        """Join, take the partitions that the group names, and leave."""
+        beat = {"group_id": self.group, "member_id": str(uuid5(UUID(int=1), f"{self.name} {time.monotonic()}"))}
+        epoch = 0
+        while not self.leaving.is_set():
+            topics = None if epoch else (self.topic,)
+            answer = await self.ask(SHARE_HEARTBEAT, **beat, member_epoch=epoch, subscribed_topic_names=topics)
+            if answer.error_code is not ErrorCode.none:
+                await self.rest(1.0)
+                continue
+            if not epoch:
+                self.tally.joined.append(time.monotonic())
+            epoch = answer.member_epoch
+            if answer.assignment is not None:
+                self.own(tuple(each for topic in answer.assignment.topic_partitions for each in topic.partitions))
+            await self.rest(answer.heartbeat_interval.total_seconds())
+        await self.ask(SHARE_HEARTBEAT, **beat, member_epoch=-1, subscribed_topic_names=None)
+        self.close()
 
 
 class ClassicMember(KafkaMember):
@@ -201,7 +293,7 @@ class ClassicMember(KafkaMember):
         identity = entities.part(load_request_schema(LEAVE, VERSIONS[LEAVE]), "members")  # type: ignore[arg-type]
         leaver = entities.make(identity, member_id=member_id, reason="the consumer is being closed")
         await self.ask(LEAVE, group_id=self.group, members=(leaver,))
-        self._writer.close()
+        self.close()
 
     async def _join(self, member_id: str) -> tuple[str, int]:
         subscription = bytes_of(messages.ConsumerMetadata((self.topic,), (), -1, None))
@@ -317,6 +409,26 @@ class Run:
         self._run(again)
         found["deploy"] = await self._story(began)
         return found
+
+    async def at_rest(self) -> None:
+        """Until nobody has owned anything else for so long."""
+        await self._story(time.monotonic())
+
+    async def failover(self, kill: Callable[[], None]) -> Story:
+        """The coordinator's death, which ``kill`` brings about: until each member is known to the next one. Who owns
+        something else then is told by the tally, as it is for `QUIET_S` after that."""
+        before = [each.owned for each in self.members]
+        self.tally.clear()
+        self.tally.moved.clear()
+        kill()
+        began = time.monotonic()
+        while len(self.tally.moved) < len(self.members) and time.monotonic() - began < MOST_S:
+            await asyncio.sleep(0.05)
+        told = self._told(began)
+        assert len(self.tally.moved) == len(self.members), (len(self.tally.moved), told)
+        await asyncio.sleep(QUIET_S)
+        assert [each.owned for each in self.members] == before
+        return replace(told, settle_s=max(self.tally.moved.values()) - began)
 
     async def end(self) -> None:
         """Everybody stops."""

@@ -28,7 +28,7 @@ _RENEWED_S, _BACK_S = 110, 180
 def cluster(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[RealRocketMQ]:
     try:
         released_jars("rocketmq-client-java", "5.2.0", {"org.apache.rocketmq:rocketmq-client-java": "5.2.0"})
-        with real_rocketmq.running(tmp_path, request.param, pops=True) as cluster:
+        with real_rocketmq.running(tmp_path, request.param, settings=real_rocketmq.POPS) as cluster:
             cluster.mqadmin("updateTopic", "-c", "Test", "-t", "orders", "-r", "2", "-w", "2")
             yield cluster
     except UnavailableError as reason:

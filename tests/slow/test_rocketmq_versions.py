@@ -8,7 +8,7 @@ import pytest
 
 from rocketmq_selfbalance.versions import VERSIONS
 from tests.slow.java import UnavailableError
-from tests.slow.real_rocketmq import running
+from tests.slow.real_rocketmq import POPS, running
 from tests.slow.test_rocketmq_stories import VERSIONS as RELEASES
 from tests.waiting import until
 
@@ -24,7 +24,7 @@ FLUSHES_S = 60
 def test_a_release_does_what_the_page_says(release: str, tmp_path: Path) -> None:
     version = VERSIONS.named(release, "release")
     try:
-        with running(tmp_path, release, pops=True, brokers=("broker-a",)) as cluster:
+        with running(tmp_path, release, settings=POPS, brokers=("broker-a",)) as cluster:
             for topic, queues in (("orders", "8"), ("single", "1")):
                 cluster.mqadmin("updateTopic", "-c", "Test", "-t", topic, "-r", queues, "-w", queues)
             address = re.findall(r"127\.0\.0\.1:\d+", cluster.mqadmin("clusterList"))[0]

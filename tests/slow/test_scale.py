@@ -20,22 +20,25 @@ from tests.slow.java import UnavailableError
 from tests.slow.scale_members import (
     CONSUMER_HEARTBEAT,
     HEARTBEAT,
+    SHARE_HEARTBEAT,
     ClassicMember,
     ConsumerMember,
     Member,
     Run,
+    ShareMember,
     Story,
     Tally,
 )
 
 pytestmark = pytest.mark.slow
 
-_SETTINGS = {
+SETTINGS = {
     "group.initial.rebalance.delay.ms": "3000",
     "group.consumer.heartbeat.interval.ms": "5000",
     "group.consumer.min.heartbeat.interval.ms": "5000",
+    "group.share.max.size": "1000",
 }
-"""Kafka's defaults, which the tests' broker does not have."""
+"""Kafka's defaults, which the tests' broker does not have, and as many members of a share group as it allows."""
 _MEMBERS = 60
 _OTHER_RECORDS_BYTES = 600
 """Of the records that a heartbeat writes beside the targets: fewer than five, each of about 100 bytes."""
@@ -44,7 +47,7 @@ _OTHER_RECORDS_BYTES = 600
 @pytest.fixture(scope="module")
 def kafka(tmp_path_factory: pytest.TempPathFactory) -> Iterator[real_kafka.RealKafka]:
     try:
-        with real_kafka.running(tmp_path_factory.mktemp("kafka"), _SETTINGS, version="4.4.0") as running:
+        with real_kafka.running(tmp_path_factory.mktemp("kafka"), SETTINGS, version="4.4.0") as running:
             # A first question about a group makes the offsets topic.
             asyncio.run(ClassicMember("m0", "first", "none", 0, Tally()).open(running.plaintext))
             yield running
@@ -94,7 +97,8 @@ def ran(kafka: real_kafka.RealKafka, kind: type[Member], members: int) -> dict[s
 
 
 @pytest.mark.parametrize(
-    ("kind", "key", "interval_s"), [(ConsumerMember, CONSUMER_HEARTBEAT, 5), (ClassicMember, HEARTBEAT, 3)]
+    ("kind", "key", "interval_s"),
+    [(ConsumerMember, CONSUMER_HEARTBEAT, 5), (ClassicMember, HEARTBEAT, 3), (ShareMember, SHARE_HEARTBEAT, 5)],
 )
 def test_a_group_at_rest_sends_a_heartbeat_per_member_and_interval(
     kafka: real_kafka.RealKafka, kind: type[Member], key: int, interval_s: int
@@ -141,9 +145,9 @@ def test_a_group_breaks_where_its_batch_is_larger_than_the_offsets_topic_takes(
 
 def main() -> None:
     rows = []
-    with TemporaryDirectory() as folder, real_kafka.running(Path(folder), _SETTINGS, version="4.4.0") as kafka:
+    with TemporaryDirectory() as folder, real_kafka.running(Path(folder), SETTINGS, version="4.4.0") as kafka:
         for members in map(int, sys.argv[1:]):
-            for kind in (ConsumerMember, ClassicMember):
+            for kind in (ConsumerMember, ClassicMember, ShareMember):
                 for name, story in ran(kafka, kind, members).items():
                     settled = None if story.settle_s is None else round(story.settle_s, 2)
                     asked = sum(story.requests.values())

@@ -10,6 +10,7 @@ from tools.scale import KEPT, ROWS, minutes_of
 
 def main() -> None:
     variant, *sizes = sys.argv[1:]
+    order = [*dict.fromkeys(each["variant"] for each in ROWS), variant]
     for members in map(int, sizes):
         text = f"name: s\nkind: scale\nmembers: {members}\nsystems: [{variant}]\nfor: {minutes_of(variant)}min\n"
         sweep = read_text(text).sweep
@@ -17,7 +18,6 @@ def main() -> None:
         row = {name: None if (value := ran[name]) is None else round(value, 3) for name in FIGURES}
         ROWS[:] = [each for each in ROWS if (each["variant"], each["members"]) != (variant, members)]
         ROWS.append({"variant": variant, "members": members, **row})
-    order = list(dict.fromkeys(each["variant"] for each in ROWS))
     ROWS.sort(key=lambda each: (order.index(each["variant"]), each["members"]))
     KEPT.write_text("[\n" + ",\n".join(map(json.dumps, ROWS)) + "\n]\n", encoding="utf-8")
 

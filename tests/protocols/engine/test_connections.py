@@ -8,7 +8,8 @@ from hypothesis import strategies as st
 
 from protocols.engine.links import Fault, Latency
 from protocols.engine.simulation import Simulation
-from tests.protocols.engine.probes import Probe, say
+from protocols.engine.traffic import Load, Traffic
+from tests.protocols.engine.probes import Probe, Word, say
 
 FIXED = Latency(2.0, 2.0)
 
@@ -32,12 +33,15 @@ def test_a_link_is_first_in_first_out(waits: list[int], seed: int) -> None:
     assert [what for event, what in b.events if event == "a"] == [str(number) for number in range(len(waits))]
 
 
-def test_where_nobody_runs_the_connection_is_refused_at_once() -> None:
+def test_where_nobody_runs_the_connection_is_refused_at_once_and_no_frame_is_sent() -> None:
     simulation, a, _ = pair()
-    say(simulation, "a", "nobody", "x")
-    say(simulation, "a", "a", "to myself")
+    servers = ("nobody", "a", "b")
+    traffic = simulation.traffic = Traffic({Word: lambda word, client, server: len(word.text)}, [Word], servers)
+    for to in servers:
+        say(simulation, "a", to, "x")
     simulation.run(10)
-    assert a.log[1:] == [(0, "closed", "nobody"), (0, "closed", "a")]
+    assert a.log[1:] == [(0, "closed", "nobody"), (0, "closed", "a"), (0, "connected", "b")]
+    assert traffic.by_second(10) == {"nobody": [Load()], "a": [Load()], "b": [Load(1, 1)]}
 
 
 def test_where_the_network_is_cut_messages_vanish_in_silence() -> None:
