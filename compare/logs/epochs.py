@@ -66,7 +66,7 @@ class Epochs:
 def _joins(events: Sequence[Event], processes: Processes) -> Iterator[Join]:
     asked: dict[Process, Moved] = {}
     answered: dict[Process, tuple[Moved, Moved]] = {}
-    latest: dict[Process, int] = {}
+    latest: dict[Process, Moved] = {}
     for event in events:
         if isinstance(event, Moved) and not event.instance:
             process = processes.of(event)
@@ -75,9 +75,10 @@ def _joins(events: Sequence[Event], processes: Processes) -> Iterator[Join]:
                 answered.pop(process, None)
             elif event.before == "JOINING" and event.epoch > 0 and process in asked:
                 answered[process] = event, asked.pop(process)
-            latest[process] = event.epoch
+            latest[process] = event
         elif isinstance(event, Assigned | Given) and has_partitions(event.partitions):
             process = processes.of(event)
-            if told := answered.pop(process, None):
+            # One that is settled takes up nothing: the line about the epoch of these partitions is missing.
+            if (told := answered.pop(process, None)) and latest[process].after != "STABLE":
                 answer, question = told
-                yield Join(answer.member, question.before, answer.epoch, latest[process])
+                yield Join(answer.member, question.before, answer.epoch, latest[process].epoch)

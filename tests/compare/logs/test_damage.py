@@ -91,6 +91,13 @@ WHOLE, JNX = ((0, None),), "client-jnx-gamma.log"
             {"broker.log": ((0, 19), (42, None)), "client-fra-beta.log": ((15, 39),), "client-fra-gamma.log": WHOLE},
         ),
         ("frozen-and-killed-franz-go-44", {"broker.log": ((0, 12),), "client-fra-alpha.log": ((0, 59), (93, None))}),
+        # The line is missing that tells to which epoch the first partitions of a member belong.
+        ("consumer-protocol-slow-44", {"client-render-2.log": ((0, 144), (145, None)), "client-render-3.log": WHOLE}),
+        # A client had no answer of its name server, and its lines about that are missing: no broker need be down.
+        (
+            "rmq-broker-and-name-server-55",
+            {"client-mail-2.log": ((0, 112), (113, 122), (123, None))},
+        ),
         # Two left, and nothing tells whether the first one's rebalance was through.
         ("rolling-deploy-busy-41", {"client-pcl-3.log": ((96, None),), "client-pcl-4.log": ((156, 245),)}),
     ],
