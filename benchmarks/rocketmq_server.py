@@ -5,10 +5,9 @@ Peers: the load itself, so that only the server's processor time counts; for the
 back what it gets. Budgets: 50 ms to the first answer, 4,000 requests, 50,000 records and 5,000 calls of the proxy a
 second of one core.
 
-python -m benchmarks.rocketmq_server [--requests N] [--records N] [--members N]
+python -m benchmarks.rocketmq_server [clients] [turns]
 """
 
-import argparse
 import asyncio
 import json
 import multiprocessing
@@ -22,6 +21,8 @@ import grpc
 import grpc.aio
 from tabulate import tabulate
 
+from benchmarks import run_parts
+from benchmarks.rocketmq_turns import turns
 from protocols.engine.sockets import Sockets
 from rocketmq_selfbalance.proxy import requests
 from rocketmq_selfbalance.proxy.definitions import (
@@ -42,6 +43,7 @@ from rocketmq_selfbalance.remoting import Frame, encode
 from rocketmq_selfbalance.wire.cluster import RocketMQCluster
 from tests.rocketmq_selfbalance.wire.serving import Client
 
+REQUESTS, RECORDS, MEMBERS = 16_000, 400_000, 1_000
 SIZE, BATCH, AT_ONCE, QUEUES = 100, 50, 16, 8
 PROXY, ECHO = "proxy", "echo"
 
@@ -278,19 +280,14 @@ async def clients(bench: Bench, count: int, records: int, members: int) -> None:
     bench.tell(f"{members:,} members", made, took, processor - before, memory)
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--requests", type=int, default=16_000)
-    parser.add_argument("--records", type=int, default=400_000)
-    parser.add_argument("--members", type=int, default=1_000)
-    chosen = parser.parse_args()
+def beside_a_server() -> None:
     ours, theirs = multiprocessing.Pipe()
     server = multiprocessing.get_context("spawn").Process(target=serve, args=(theirs,))
     server.start()
     addresses, started = ours.recv()
     bench = Bench(addresses, ours)
     print(f"Start to first answer: {started * 1000:.0f} ms. The clients are Python, too, in a process beside it.\n")
-    asyncio.run(clients(bench, chosen.requests, chosen.records, chosen.members))
+    asyncio.run(clients(bench, REQUESTS, RECORDS, MEMBERS))
     ours.send(False)
     server.join()
     print(tabulate(bench.rows, ["what", "rate", "server's share of a core", "rate of a whole core", "memory"]))
@@ -300,4 +297,4 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    main()
+    run_parts({"clients": beside_a_server, "turns": turns})

@@ -164,21 +164,17 @@ def _read_group(group: "OffsetFetchRequestGroup", asked: Asked, correlation: int
     return OffsetFetch(correlation, group.group_id, wanted, member_id, getattr(group, "member_epoch", -1), stable)
 
 
-def _write_fetch(kind: Kind, body: "OffsetFetchRequest", asked: Asked, answers: Sequence[OffsetFetchAnswer]) -> Entity:
+def _write_fetch(kind: Kind, body: "OffsetFetchRequest", asked: Asked, answers: Sequence[OffsetFetchAnswer]) -> Piece:
     if asked.version < _BATCHES_SINCE:
         (answer,) = answers
         topics = _fetched(kind, getattr(body, "topics", None), asked, answer)
         return make(kind, throttle_time=NO_THROTTLE, topics=topics, error_code=code(answer.error))
-    item = part(kind, "groups")
-    groups = [
-        make(
-            item,
-            group_id=group.group_id,
-            topics=_fetched(item, group.topics, asked, answer),
-            error_code=code(answer.error),
-        )
-        for group, answer in zip(body.groups, answers, strict=True)
-    ]
+    item, rests, groups = part(kind, "groups"), Rests(), []
+    for group, answer in zip(body.groups, answers, strict=True):
+        if rests.due():
+            yield
+        topics = _fetched(item, group.topics, asked, answer)
+        groups.append(make(item, group_id=group.group_id, topics=topics, error_code=code(answer.error)))
     return make(kind, throttle_time=NO_THROTTLE, groups=tuple(groups))
 
 

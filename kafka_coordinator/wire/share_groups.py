@@ -81,6 +81,8 @@ def _write_describe(
     groups = []
     # Groups without an id come first.
     for group, answer in sorted(zip(body.group_ids, answers, strict=True), key=lambda each: bool(each[0])):
+        if rests.due():
+            yield
         rows = []
         for member in answer.members:
             assignment = yield from named_partitions(part(members, "assignment"), member.assignment, asked.state, rests)

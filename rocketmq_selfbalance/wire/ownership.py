@@ -23,7 +23,7 @@ from typing import NamedTuple
 
 from protocols.engine.nodes import Time
 from protocols.facts import Delivered, Granted, Owns, RebalanceBegan, RebalanceEnded
-from protocols.java import Queue
+from protocols.java import Queue, queue_key
 
 QUIET_MS: Time = 5_000.0
 """A client whose pull was answered and who has not pulled again for so long reads the queue no more. Clients pause for
@@ -206,8 +206,8 @@ class Ownership:
 
     @staticmethod
     def _tell(group: str, member: str, known: _Member, observe: Observe) -> None:
-        granted = tuple(sorted({*known.owned, *known.locked}))
-        owned = tuple(sorted(known.owned))
+        granted = tuple(sorted({*known.owned, *known.locked}, key=queue_key))
+        owned = tuple(sorted(known.owned, key=queue_key))
         if granted != known.granted:
             known.granted = granted
             observe(Granted(group, member, granted, None))

@@ -1,0 +1,85 @@
+"""For how long one request keeps all other clients of a served RocketMQ waiting: the longest turn of the loop, in CPU
+milliseconds, without the garbage collector.
+
+Peer: none. Budget: 50 ms, at 20,000 topics and a topic of 20,000 queues (10,000 where a request names queues, because
+a body has 1 MiB at most).
+
+Part of `benchmarks.rocketmq_server`.
+"""
+
+import asyncio
+import json
+from collections.abc import Mapping, Sequence
+
+from benchmarks.turns import Turns, show
+from protocols.engine.sockets import Sockets
+from rocketmq_selfbalance.remoting import Frame, encode
+from rocketmq_selfbalance.wire.cluster import NAME_SERVER, RocketMQCluster
+from tests.wire_connections import Wire
+
+TOPICS, QUEUES, NAMED, SUBSCRIBED = 20_000, 20_000, 10_000, 1_000
+_BROKER = "broker-a"
+_POP = {"consumerGroup": "p", "topic": "wide", "queueId": "-1", "maxMsgNums": "32", "invisibleTime": "60000"}
+_POP |= {"pollTime": "0", "bornTime": "0", "initMode": "0", "exp": "*", "expType": "TAG"}
+_WIDER = {"topic": "wider", "readQueueNums": f"{QUEUES}", "writeQueueNums": f"{QUEUES}", "perm": "6", "order": "false"}
+_WIDER |= {"topicFilterType": "SINGLE_TAG", "topicSysFlag": "0", "defaultTopic": "TBW102"}
+_QUEUE = {"consumerGroup": "g", "topic": "wide", "queueId": "1"}
+
+
+def _beat(client: str, topics: Sequence[str]) -> object:
+    told = {"groupName": "g", "consumeType": "CONSUME_PASSIVELY", "messageModel": "CLUSTERING"}
+    subscriptions = [{"topic": topic, "subString": "*", "subVersion": 1} for topic in topics]
+    consumer = {**told, "consumeFromWhere": "CONSUME_FROM_LAST_OFFSET", "subscriptionDataSet": subscriptions}
+    return {"clientID": client, "consumerDataSet": [consumer]}
+
+
+def _asked(topics: Sequence[str]) -> Mapping[str, tuple[str, int, Mapping[str, str], object]]:
+    """What is asked to its server, number, fields and body."""
+    queues = [{"topic": "wide", "brokerName": _BROKER, "queueId": number} for number in range(NAMED)]
+    locks = {"consumerGroup": "g", "clientId": "c0", "mqSet": queues}
+    sharing = {"topic": "wide", "consumerGroup": "g", "clientId": "c0", "strategyName": "AVG"}
+    return {
+        f"heartbeat with {SUBSCRIBED:,} topics": (_BROKER, 34, {}, _beat("c0", topics[:SUBSCRIBED])),
+        "that of a second member": (_BROKER, 34, {}, _beat("c1", topics[:SUBSCRIBED])),
+        "that of a member that reads the topic": (_BROKER, 34, {}, _beat("c2", ["wide"])),
+        "route": (NAME_SERVER, 105, {"topic": "wide"}, None),
+        "cluster information": (NAME_SERVER, 106, {}, None),
+        "all topics": (NAME_SERVER, 206, {}, None),
+        "topics of the cluster": (NAME_SERVER, 224, {"cluster": "DefaultCluster"}, None),
+        f"lock of {NAMED:,} queues": (_BROKER, 41, {}, locks),
+        f"unlock of {NAMED:,} queues": (_BROKER, 42, {}, locks),
+        "commit": (_BROKER, 15, {**_QUEUE, "commitOffset": "0"}, None),
+        "query of an offset": (_BROKER, 14, _QUEUE, None),
+        "settings of all topics": (_BROKER, 21, {}, None),
+        "statistics of the topic": (_BROKER, 202, {"topic": "wide"}, None),
+        "reset": (_BROKER, 222, {"topic": "wide", "group": "g", "timestamp": "0", "isForce": "true"}, None),
+        "all offsets": (_BROKER, 43, {}, None),
+        "progress of the group": (_BROKER, 208, {"consumerGroup": "g"}, None),
+        "members": (_BROKER, 38, {"consumerGroup": "g"}, None),
+        "groups of the topic": (_BROKER, 300, {"topic": "wide"}, None),
+        "assignment": (_BROKER, 400, {}, {**sharing, "messageModel": "CLUSTERING"}),
+        "POP": (_BROKER, 200050, {**_POP, "order": "false"}, None),
+        "POP in order": (_BROKER, 200050, {**_POP, "order": "true"}, None),
+        "another such topic": (_BROKER, 17, _WIDER, None),
+        "deletion of the topic": (_BROKER, 215, {"topic": "wide"}, None),
+        "deletion of the group": (_BROKER, 207, {"groupName": "g", "cleanOffset": "true"}, None),
+    }
+
+
+async def _rows(turns: Turns) -> list[list[str]]:
+    names = [f"topic-number-{number:05d}" for number in range(TOPICS)]
+    world = Sockets(seed=1)
+    topics = {**{name: {_BROKER: 1} for name in names}, "wide": {_BROKER: QUEUES}}
+    await RocketMQCluster.start(world, epoch_ms=0.0, topics=topics)
+    rows, wires = [], []
+    for label, (server, code, fields, body) in _asked(names).items():
+        wires.append(wire := Wire(world, server))
+        content = encode(Frame(code, 1, fields, b"" if body is None else json.dumps(body).encode()))
+        rows.append([*await turns.of([wire], [content], [wire]), label])
+    assert world.failures == []
+    await world.close()
+    return rows
+
+
+def turns() -> None:
+    show(asyncio.run(_rows(Turns())))
