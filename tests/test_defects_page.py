@@ -49,6 +49,7 @@ def test_requests_and_answers_are_those_of_the_released_coordinators() -> None:
             assert lines == lines_of(kept[name]), name
     assert {name.partition(" ")[0] for name in shown} == {each.name for each in WRITTEN} - {
         "emptied-while-preparing",
+        "leader-gives-a-partition-that-does-not-exist",
         "nothing-for-the-newcomer",
     }
     for name in shown:
