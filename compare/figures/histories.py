@@ -8,7 +8,7 @@ parts the files were divided (`history_parts`), nor who has counted these.
 
 from collections.abc import Mapping, Sequence
 from datetime import UTC, date, datetime, timedelta
-from typing import Any, TypedDict
+from typing import Any, TypeAlias, TypedDict
 
 import numpy as np
 import pyarrow as pa
@@ -28,6 +28,9 @@ from compare.figures.history_parts import (
     within_an_hour,
 )
 from compare.figures.standing import DAY_MS, HOUR_MS
+
+Columns: TypeAlias = Mapping[str, Sequence[Any]]
+"""Name to values, whole numbers or None, one for each group and day."""
 
 LEAST_DAYS = 3
 """Days that a trend needs."""
@@ -168,7 +171,7 @@ def _slices(days: pa.Table) -> tuple[Slices, list[int]]:
     return Slices(days, order, starts), np.flatnonzero(np.append(True, np.diff(group[starts]) > 0)).tolist()
 
 
-def _columns(seen: Slices) -> dict[str, list[Any]]:
+def _columns(seen: Slices) -> Columns:
     """What each slice comes to: the columns of `Part.days`, and the sums of which these have halves."""
     last = np.append(seen.starts[1:], len(seen.table)) - 1
     halved = {f"{name}_{half}" for name in UNITS for half in ("high", "low")}
@@ -197,7 +200,7 @@ def _near_storms(rows: pa.Table, groups: int) -> tuple[list[int], list[int]]:
     return storms.tolist(), most.tolist()
 
 
-def _extremes(of_days: Mapping[str, Sequence[Any]], at: slice) -> Any:
+def _extremes(of_days: Columns, at: slice) -> Any:
     known = {name: [value for value in of_days[name][at] if value is not None] for name in EXTREMES}
     return {
         name: (min if of is np.minimum else max)(known[name]) if known[name] else None for name, of in EXTREMES.items()
@@ -229,7 +232,7 @@ def _summed(sums: Mapping[str, int]) -> Any:
     }
 
 
-def _days(of_days: Mapping[str, Sequence[Any]]) -> list[DayRecord]:
+def _days(of_days: Columns) -> list[DayRecord]:
     names = {day: (date(1970, 1, 1) + timedelta(days=day)).isoformat() for day in set(of_days["day"])}
     columns = (
         "day",

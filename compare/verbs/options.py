@@ -24,7 +24,7 @@ from protocols.errors import UserError
 from protocols.versions import Versions
 
 T = TypeVar("T")
-Verb = TypeVar("Verb", bound=Callable[..., Any])
+Verb = TypeVar("Verb", bound=Callable[..., object])
 
 
 def check_report(path: Path) -> None:

@@ -261,7 +261,7 @@ class Currents:
         return taken
 
 
-_Taken: TypeAlias = dict[tuple[Any, ...], tuple[Time, Any]]
+_Taken: TypeAlias = dict[tuple[object, ...], tuple[Time, Any]]
 
 
 def _telling(current: Current, taken: _Taken) -> Current:
