@@ -40,11 +40,9 @@ def gather_rated(
 
     Text tells no times: its queues have none. Without ``over_s`` nobody asked for rates, and all is read once.
     """
-    if over_s is None:
-        return gather(arguments, progress, command_config, timeout_s, ask_brokers=ask_brokers)
     live = [each for each in arguments if each.startswith((kafka_live.SCHEME, rocketmq_live.SCHEME))]
     rest = [each for each in arguments if each not in live]
-    if not live:
+    if over_s is None or not live:
         return gather(arguments, progress, command_config, timeout_s, ask_brokers=ask_brokers)
     config = command_config if any(each.startswith(kafka_live.SCHEME) for each in live) else None
     began = time.monotonic()
