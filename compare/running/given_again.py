@@ -6,6 +6,7 @@ fact, so nothing is guessed. An event is named only if it is about that member a
 
 from bisect import bisect_left
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import islice
 from operator import attrgetter
 from typing import Final
 
@@ -91,13 +92,15 @@ def why_overtaken(timeline: Timeline) -> Iterator[Reason]:
         if given.until is None or given.fate in _FINAL or key not in deliveries:
             continue
         of_queue = deliveries[key]
-        after = of_queue[bisect_left(of_queue, given.since, key=_SINCE) :]
+        start = bisect_left(of_queue, given.since, key=_SINCE)
+        after = islice(of_queue, start, None)
         again = (each for each in after if each.first < given.end and given.first < each.end)
         handled = next(
             (Pace.of(each).ended(min(given.end, each.end) - 1) for each in again if each.since >= given.until),
             timeline.end,
         )
-        later = [each for each in after if given.end <= each.first and each.since < handled]
+        meanwhile = of_queue[start : bisect_left(of_queue, handled, start, key=_SINCE)]
+        later = [each for each in meanwhile if given.end <= each.first]
         done = overtook.setdefault(key, OffsetSet())
         count = sum(each.end - each.first - done.count(each.first, each.end) for each in later)
         for each in later:
