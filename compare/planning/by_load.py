@@ -137,7 +137,7 @@ def observed_load(
         members=tuple(replace(member, id=name) for member, name in zip(modelled.group.members, names, strict=True)),
     )
     today = {name: tuple(modelled.today.get(id, ())) for name, id in zip(names, ids, strict=True)}
-    loads, basis = told_loads(observed, _read_queues(group))
+    loads, basis = told_loads(observed, read_queues(group))
     return GroupLoad.of(group, today, loads, basis, capacity)
 
 
@@ -166,7 +166,7 @@ def simulated_load(variant: Variant, name: str, capacity: float | None) -> Group
     waiting = {each.queue: each.records for each in lag_of(result, production, [result.timeline.end])}
     loads = {
         queue: QueueLoad(production[queue].rate_at_end if queue in production else 0.0, lag=waiting.get(queue, 0))
-        for queue in _read_queues(group)
+        for queue in read_queues(group)
     }
     if not any(load.rate or load.lag for load in loads.values()):
         raise UserError(f"group {name}: the scenario writes no records at its end, expected a load")
@@ -176,7 +176,8 @@ def simulated_load(variant: Variant, name: str, capacity: float | None) -> Group
     return GroupLoad.of(group, today, loads, "rate", told)
 
 
-def _read_queues(group: Group) -> list[Queue]:
+def read_queues(group: Group) -> list[Queue]:
+    """The queues of topics that somebody subscribes to."""
     return [queue for topic, who in group.subscribers().items() if who for queue in group.topics[topic]]
 
 

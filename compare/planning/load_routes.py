@@ -11,10 +11,20 @@ from dataclasses import replace
 
 from compare.formatting import ratio, several
 from compare.optima import load_aware
-from compare.planning.by_load import HYSTERESIS, RATES, GroupLoad, Move, gains, steps_of, told_loads, whole_gain
+from compare.planning.by_load import (
+    HYSTERESIS,
+    RATES,
+    GroupLoad,
+    Move,
+    gains,
+    read_queues,
+    steps_of,
+    told_loads,
+    whole_gain,
+)
 from compare.planning.kafka_routes import describe, members, progress
 from compare.planning.promises import Promise, Shown, has_members
-from compare.planning.subject import Route, Step, Subject
+from compare.planning.subject import Route, Step, Subject, own_settings_of
 from compare.reading.group_model import model_of
 from compare.reading.observed import ObservedGroup
 from protocols import Group, Queue
@@ -176,9 +186,8 @@ def shares_by_load(capacity: float | None) -> Promise:
         if modelled is None or modelled.today.double_owned:
             return Shown(None, "who owns every queue")
         group = modelled.group
-        queues = [queue for topic, who in group.subscribers().items() if who for queue in group.topics[topic]]
         try:
-            loads, basis = told_loads(observed, queues)
+            loads, basis = told_loads(observed, read_queues(group))
         except UserError:
             return Shown(None, "rates (a running cluster does, read twice: --rate-over)")
         topics = [[topic] for topic in group.topics] if observed.system == "rocketmq" else [list(group.topics)]
@@ -203,7 +212,7 @@ def settings_with_rates(subject: Subject, load: GroupLoad) -> Subject:
     these rates as its load."""
     name = RATES[subject.system]
     told = {
-        member: {**fields, "settings": {**_settings(fields), name: load.table}}
+        member: {**fields, "settings": {**own_settings_of(fields), name: load.table}}
         for member, fields in subject.members.items()
     }
     if load.basis == "lag":
@@ -214,10 +223,3 @@ def settings_with_rates(subject: Subject, load: GroupLoad) -> Subject:
 
 
 _LAG_ALONE = "No source shows rates: what waits is taken for the load, and who is behind for who is busy."
-
-
-def _settings(fields: object) -> dict[str, object]:
-    assert isinstance(fields, dict)
-    own = fields.get("settings", {})
-    assert isinstance(own, dict)
-    return own

@@ -11,7 +11,7 @@ from statistics import median
 from compare.catalogues import ROCKETMQ_CLASSES, SERVER_NAMES
 from compare.documents.comparison import Record
 from compare.planning.routes import STRATEGY
-from compare.planning.subject import Fields, Route, Settings, Step, Subject, WrongOrder
+from compare.planning.subject import Fields, Route, Settings, Step, Subject, WrongOrder, own_settings_of
 from compare.process_pool import process_pool, worked
 from compare.reading.client_libraries import ASSIGNORS, INSTANCE, PROTOCOL, REMOTE
 from compare.running.checks import has_settled
@@ -96,12 +96,10 @@ def _strategy(settings: Settings) -> str:
 
 def fields_after(fields: Mapping[str, object], settings: Settings) -> Fields:
     """A member's fields once it has restarted with these settings."""
-    own = fields.get("settings", {})
     event = as_event(settings)
     changes = event.pop("settings", {})
-    assert isinstance(own, Mapping)
     assert isinstance(changes, Mapping)
-    kept = {name: value for name, value in {**own, **changes}.items() if value is not None}
+    kept = {name: value for name, value in {**own_settings_of(fields), **changes}.items() if value is not None}
     made = {**{name: value for name, value in fields.items() if name != "settings"}, **event}
     return {**made, "settings": kept} if kept else made
 

@@ -202,16 +202,19 @@ def load_of_scenario(scenario: Scenario, subject: Subject, today: str | None, ca
 
 def setting_of(fields: Mapping[str, object], name: str) -> object:
     """A member's own setting; None where it has none of this name."""
+    return own_settings_of(fields).get(name)
+
+
+def own_settings_of(fields: Mapping[str, object]) -> Mapping[str, object]:
+    """A member's own settings, by name."""
     own = fields.get("settings", {})
     assert isinstance(own, Mapping)
-    return own.get(name)
+    return own
 
 
 def _with_settings(fields: Fields, more: Mapping[str, object]) -> Fields:
     """A member's fields with settings that it has where it says nothing else itself."""
-    own = fields.get("settings", {})
-    assert isinstance(own, Mapping)
-    return {**fields, "settings": {**more, **own}} if more else fields
+    return {**fields, "settings": {**more, **own_settings_of(fields)}} if more else fields
 
 
 def _variant(scenario: Scenario, system: str, today: str | None) -> tuple[SystemPart, str]:
