@@ -27,6 +27,7 @@ from compare.logs.client_events import (
     Moved,
     OfClient,
     SharedOut,
+    Synced,
 )
 from compare.logs.events import Event
 from compare.logs.identity import client_of
@@ -182,6 +183,18 @@ class Collector:
             each.seen.setdefault(member, event.at)
         if each.count is None and (event.place.sure or each.begun is None):  # no line of the broker says the end
             each.stabilized = event.at if each.stabilized is None else min(event.at, each.stabilized)
+
+    @take.register
+    def _(self, event: Synced) -> None:
+        if event.generation is None or not event.member:
+            return
+        each = self._generation(event.generation, event.at)
+        if event.member in each.seen:
+            return
+        each.seen[event.member] = event.at  # the line about its join is missing
+        if not each.events:
+            each.stabilized = event.at
+            each.events.append(event)
 
     @take.register
     def _(self, event: SharedOut) -> None:

@@ -65,7 +65,8 @@ class Returns:
         self._processes = processes
         self.present: dict[str, float] = {}
         self._present_clients: dict[str, int] = defaultdict(int)
-        self._last_in: dict[Process, tuple[int, int | None]] = {}
+        self._last_in: dict[Process, tuple[int, int | None, float]] = {}
+        """Of the last rebalance that a process was in its number, its generation, and when it was over."""
         self._ever: set[str] = set()
         self._vanished: set[str] = set()
         self._complete = False
@@ -131,11 +132,11 @@ class Returns:
             for member in [name for name in self.present if name not in now]:
                 self._leave(member)
         if each.consumer_protocol and each.generation is None:  # an epoch that nobody heard of is missed by nobody
-            self._last_in = {process: (last + 1, known) for process, (last, known) in self._last_in.items()}
+            self._last_in = {name: (last + 1, known, over) for name, (last, known, over) in self._last_in.items()}
         for member in each.seen:
             process = self._processes.of_member.get(member)
             if process is not None:
-                self._last_in[process] = (place, each.generation)
+                self._last_in[process] = (place, each.generation, each.over)
 
     def missed(self, process: Process | None, place: int) -> bool:
         """Whether others were in a rebalance since the last one that the process was in."""
@@ -214,7 +215,8 @@ class Returns:
         if why == AFTER_POLL:  # one that stood still finds its poll timer run out, too
             how, at = known.how if known is not None else "", joins[-1].at
             late = self._signs[process].between(at - _STALE_S, at) if process in self._signs else []
-            at_once = not each.at_broker and any(isinstance(event, PollTimeout) for event in late)
+            is_late = any(isinstance(event, PollTimeout) for event in late)
+            at_once = not each.at_broker and (is_late or (known is not None and at - known.at <= _STALE_S))
             if how in {"session", "not_rejoined"}:
                 return Return((AFTER_FENCING,), known, tuple(joins[-1:]))
             if known is None or how == LOST or at_once:
@@ -263,11 +265,13 @@ class Returns:
         is_aiokafka = self._processes.library(process) == "aiokafka"  # unknown to the group it is if it was slow, too
         if not signs or (is_aiokafka and not any(isinstance(event, SessionOver) for event in every)):
             return Return((NEW_ID, AFTER_FENCING, AFTER_POLL, JOINED), None, signs, "the broker's log")
-        last, generation = self._last_in.get(process, (place - 1, None))
+        last, generation, over = self._last_in.get(process, (place - 1, None, 0.0))
         asked = max((event.generation or 0 for event in every if isinstance(event, UnknownMember)), default=0)
         if asked > (generation or 0):  # its lines tell of a later one than those of joining do
             last, generation = place - 1, asked
-        if place - last > 1:
+        elif not asked and self._asked_to_join(process, over, signs[0].at):
+            generation = None  # it may have been in a later one, the line about which is missing
+        elif place - last > 1:
             return Return((AFTER_FENCING,), None, signs)
         if generation is None or each.generation is None:
             return Return((NEW_ID, AFTER_FENCING), None, signs, "the broker's log")
@@ -282,6 +286,12 @@ class Returns:
         if any(self._processes.of(event) != process for event in around):
             return Return((NEW_ID,), None, signs, old=old)
         return Return((NEW_ID, AFTER_FENCING), None, signs, "the broker's log", old)
+
+    def _asked_to_join(self, process: Process, after: float, until: float) -> bool:
+        """Whether the process asked to join, or was told to, between."""
+        own = self._signs[process].between(after, until) if process in self._signs else []
+        told = self._told.between(after, until)
+        return any(isinstance(event, Joining) for event in own) or any(self._processes.of(e) == process for e in told)
 
     def _nameless(self, member: str, process: Process, each: Rebalance) -> Return | None:
         """By the lines of a process of a library that prints no member ids, if it says shortly before that it polls
