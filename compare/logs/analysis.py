@@ -122,6 +122,7 @@ def _names(log: GroupLog, processes: Processes) -> dict[str, str]:
     names = {}
     for member in members:
         process, client = processes.of_member.get(member), client_of(member)
-        shared = len(places[client]) > 1 or client == member
-        names[member] = processes.place_name(process) if process is not None and shared else client
+        crowded = len(places[client]) > 1
+        name = processes.place_name(process) if process is not None and (crowded or client == member) else client
+        names[member] = processes.source(process) if process is not None and crowded and name == client else name
     return names

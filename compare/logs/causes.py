@@ -189,6 +189,8 @@ class _Court:
     def _was_in(self, departure: Departure, before: Rebalance | None, place: int) -> bool:
         """A member that the group had removed already, and that missed a rebalance, may still say that it leaves."""
         by_broker = any(event.stream.role == "broker" for event in departure.events)
+        if by_broker and departure.how == "session":
+            return True  # of a static member the broker does not print the id that its next process was given
         if not by_broker and self._returns.missed(departure.process, place):
             return False
         known = before.after if before else None
@@ -209,7 +211,8 @@ class _Court:
 
     def _witnessed(self, departure: Departure) -> Departure:
         """A client that was too slow and says that it had lost its place, too, may have stood still: it notices both
-        when it runs again, and was removed before. The broker's log tells which it was."""
+        when it runs again, and was removed before. So may one whose log ends then. The broker's log tells which it was.
+        """
         by_broker = any(event.stream.role == "broker" for event in departure.events)
         if departure.how != "poll" or departure.process is None or by_broker:
             return departure
@@ -217,7 +220,8 @@ class _Court:
         lost: list[OfClient] = [event for event in near if isinstance(event, UnknownMember | SessionOver)]
         lost += self._stale.between(departure.at, departure.at + _AT_ONCE_S)  # its timer ran out while it stood still
         has_lost = any(self._processes.of(event) == departure.process for event in lost)
-        return replace(departure, how=LOST) if has_lost else departure
+        ends = self._processes.ends(departure.process) <= max(event.at for event in departure.events) + _AT_ONCE_S
+        return replace(departure, how=LOST) if has_lost or ends else departure
 
     def _came(self, member: str, each: Rebalance, place: int) -> list[Cause | Doubt]:
         known = self._returns.why(member, each, place)

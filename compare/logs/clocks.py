@@ -15,6 +15,7 @@ from compare.logs.broker_events import (
     Added,
     Announced,
     AssignmentReceived,
+    Emptied,
     EpochBumped,
     EpochJoined,
     Left,
@@ -95,10 +96,11 @@ def bring_together(streams: Sequence[Stream]) -> None:
 
 def _apart(stream: Stream) -> None:
     """Lines of one file with the same time follow each other as they stand there, but an epoch follows what raised it,
-    and its target the epoch, where a collector of logs has mixed them."""
+    its target the epoch, and the end of a group's last generation the leave, where a collector of logs has mixed them.
+    """
     last: Place | None = None
     runs = (list(run) for _, run in groupby(stream.events, lambda event: (event.place.file, event.place.stamp)))
-    for place in (event.place for run in runs for event in sorted(run, key=_epochs_last)):
+    for place in (event.place for run in runs for event in sorted(run, key=_results_last)):
         if place.at is None:
             continue
         if last is not None and last.at is not None and last.file == place.file and 0 <= last.at - place.at < _SAME_S:
@@ -106,8 +108,8 @@ def _apart(stream: Stream) -> None:
         last = place
 
 
-def _epochs_last(event: Event) -> int:
-    return isinstance(event, EpochBumped) + 2 * isinstance(event, TargetComputed)
+def _results_last(event: Event) -> int:
+    return isinstance(event, EpochBumped | Emptied) + 2 * isinstance(event, TargetComputed)
 
 
 def _unroll(stream: Stream) -> None:

@@ -37,6 +37,8 @@ def with_deploys(rebalances: Sequence[Rebalance]) -> tuple[list[Rebalance], list
         kind, members = _kind(run)
         if not kind:
             continue
+        while kind == "restarts" and _closes_for_good(run):
+            run.moves.pop()
         places = [place for place, name, _ in run.moves if name in members]
         number = len(deploys) + 1
         first, last = rebalances[places[0]], rebalances[places[-1]]
@@ -49,12 +51,14 @@ def with_deploys(rebalances: Sequence[Rebalance]) -> tuple[list[Rebalance], list
 def _runs(rebalances: Sequence[Rebalance]) -> list[_Run]:
     runs: list[_Run] = []
     away: set[str] = set()
+    doubled = _doubled(rebalances)
     for place, each in enumerate(rebalances):
         moves = [
             (place, client_of(member), cause.name == "member_left")
             for cause in each.causes
             if cause.name in {"member_left", "member_joined"} and cause.behind != "exception"
             for member in cause.members
+            if client_of(member) not in doubled
         ]
         for _, name, left in moves:
             goes_on = bool(runs) and each.at - runs[-1].last <= _APART_S
@@ -77,9 +81,24 @@ def _runs(rebalances: Sequence[Rebalance]) -> list[_Run]:
     return runs
 
 
+def _doubled(rebalances: Sequence[Rebalance]) -> set[str]:
+    """Client ids that several members have at a time, which tell no member from another."""
+    found: set[str] = set()
+    for each in rebalances:
+        for members in (each.after or (), each.joined):
+            found |= {name for name, count in Counter(map(client_of, members)).items() if count > 1}
+    return found
+
+
 def _only_joined(each: Rebalance, name: str) -> bool:
     joined = [member for cause in each.causes if cause.name == "member_joined" for member in cause.members]
     return [client_of(member) for member in joined] == [name]
+
+
+def _closes_for_good(run: _Run) -> bool:
+    """Whether the last that happened is the close of a member that had been started again before."""
+    _, name, left = run.moves[-1]
+    return left and any(known == name and not gone for _, known, gone in run.moves[:-1])
 
 
 def _turns(run: _Run | None, name: str) -> bool:

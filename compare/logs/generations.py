@@ -126,14 +126,15 @@ class _Sharing:
                 through = min(through, after.begun - _AT_ONCE_S)
             if each.consumer_protocol:
                 through = each.at + 0.001 if each.at_broker else each.over + 0.5
-            if not each.consumer_protocol and (each.begun is None or not each.trigger):
+            before = self.drafts[place - 1].generation if place else 0
+            self.follows = before == (each.generation or 0) - 1 or (not place and each.generation is None)
+            is_next = not place or self.follows or each.generation is None  # else the first lines are of one before
+            if not each.consumer_protocol and is_next and (each.begun is None or not each.trigger):
                 self._begin(each, last)
             each.notes += self.moves.between(max(last, each.at - CLOSE_S), each.over + 0.5)
             first, past = bisect_right(self.left_at, since), bisect_right(self.left_at, through)
             left = [gone for gone in [*waiting, *self.departures[first:past]] if (gone.member, gone.at) not in alone]
             waiting = [] if each.at_broker else [gone for gone in left if _was_in(gone, each)]
-            before = self.drafts[place - 1].generation if place else 0
-            self.follows = before == (each.generation or 0) - 1 or (not place and each.generation is None)
             if not each.departures:
                 each.departures = [self._placed(gone, each, place) for gone in left if gone not in waiting]
             each.joined = self._new_members(place, each, since, through)

@@ -63,6 +63,9 @@ Process = tuple[int, str, int]
 _SOME_IDS = 50
 """A client draws several ids before it gets in; so many of them are looked at."""
 
+_LEAVING = "consumer pro-actively leaving the group"
+"""Why a Java client that closes gives up its id."""
+
 _LONGEST_START_S = 12.0
 """A process that starts asks to join so soon, else lines may be missing in between."""
 
@@ -231,6 +234,10 @@ class Processes:
         stream = self._streams[process[0]]
         return stream.container or (process[1] if not process[1].startswith("consumer-") else stream.name)
 
+    def source(self, process: Process) -> str:
+        """The container of a process, or its file."""
+        return self._streams[process[0]].container or self._streams[process[0]].name
+
     def library(self, process: Process) -> str:
         """The client library that printed the process's lines."""
         return self._streams[process[0]].library
@@ -242,11 +249,18 @@ class Processes:
         return number, event.client, bisect_right(starts, self._place(event))
 
     def started_as(
-        self, process: Process, member: str, is_dated: bool, came: float | None, is_it: Callable[[Event], bool]
+        self,
+        process: Process,
+        member: str,
+        is_dated: bool,
+        came: float | None,
+        after: float,
+        is_it: Callable[[Event], bool],
     ) -> bool:
         """Whether the process came into the group as this member when it started: from its start to its first
         generation its lines follow each other as those of a start do. ``is_dated``: others tell when it came, so that
         only the way to its first request has to be short, and from there to where a broker lets it in (``came``);
+        ``after``: when the rebalance before was over, in which it would be had it asked before;
         ``is_it``: whether the generation may be that. Where lines are missing, a start may be that of a membership
         before."""
         last: float | None = None
@@ -260,7 +274,8 @@ class Processes:
             elif isinstance(event, Joined | Moved | Epoch):
                 let_in = 0.0 if came is None or last is None else came - last
                 is_near = waited <= longest or (is_dated and has_asked and let_in <= longest)
-                return is_near and is_it(event) and event.member in {"", member}
+                had_asked = has_asked and last is not None and last < after
+                return is_near and not had_asked and is_it(event) and event.member in {"", member}
             elif isinstance(event, Joining | GivenId):
                 if waited > longest:
                     return False
@@ -292,10 +307,16 @@ class Processes:
         return next((event.at for event in reversed(self.events_of[process]) if event.place.at is not None), -1.0)
 
     def has_ended(self, process: Process, at: float) -> bool:
-        """Whether the process gave up its partitions as one does that closes, and printed nothing later."""
+        """Whether the process gave up its partitions as one does that closes, or says so, and printed nothing later."""
         own = [event for event in self.events_of[process] if event.place.at is not None]
         last = next((event for event in reversed(own) if not isinstance(event, GivesUpId)), None)
+        if isinstance(last, Asked) and last.reason == _LEAVING:
+            return last.at < at
         return isinstance(last, Revoked | Leaves) and not isinstance(last, Lost) and last.at < at
+
+    def is_static(self, process: Process) -> bool:
+        """Whether the process prints a group.instance.id."""
+        return any(event.instance for event in self.events_of[process])
 
     def names_members(self, process: Process) -> bool:
         """Whether the process prints its member ids."""

@@ -5,6 +5,7 @@ from collections.abc import Callable, Mapping
 
 from compare.logs.happenings import NOT_AUTHENTICATED, NOT_AUTHORIZED, REFUSALS
 from compare.logs.model import GroupLog
+from compare.logs.suspects import STATIC_CLOSED
 
 _Figures = Mapping[str, float]
 
@@ -64,6 +65,7 @@ _LOOK = {
     "network_cut": "The network between a member and its broker was cut: look there, not at the member.",
     NOT_AUTHORIZED: "The broker denied members the group: give them READ on it (kafka-acls); no timeout helps.",
     NOT_AUTHENTICATED: "The broker did not take members' credentials: renew them; no timeout helps.",
+    STATIC_CLOSED: "Static members that close tell their broker nothing: it waits for the end of their session.",
     "": "The logs do not tell whether the process crashed or stood still (a collection, a paused machine), its network"
     " was cut, or its broker did not answer: look for these.",
 }
@@ -88,9 +90,8 @@ def _session(log: GroupLog) -> str:
         )
     if new is not None and (new + allowed) * 1.5 <= most:
         found.append(
-            f"Members that are started again need a group.instance.id, too (static members): with {setting}"
-            f" {_session_of(new, allowed)} the longest restart ({_since(new, allowed, ' from its last heartbeat')})"
-            " costs no rebalance."
+            f"With static members (group.instance.id) and a {setting} {_session_of(new, allowed)} the longest restart"
+            f" ({_since(new, allowed, ' from its last heartbeat')}) costs no rebalance."
         )
     return " ".join([*found, "A longer session does not help with a member that never comes back."])
 

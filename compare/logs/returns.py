@@ -227,12 +227,12 @@ class Returns:
         """A process is back that lost its place, where its own lines say that it did: else it may be another one, whose
         start stands in a part of the log that is missing."""
         back = _BACK.get(known.how)
+        own = self._signs[process].between(known.at - _NOTICED_S, each.over) if process in self._signs else []
+        if known.how == LOST and self._processes.library(process) in NO_POLL_TIMER:
+            back = AFTER_FENCING
         if back is None:
             may: tuple[str, ...] = (AFTER_POLL, AFTER_FENCING) if known.how == LOST else (JOINED, AFTER_POLL)
-            if known.how == LOST and self._processes.library(process) in NO_POLL_TIMER:
-                may = (AFTER_FENCING,)
             return Return(may, known, would_decide="the broker's log" if known.how == LOST else self._who(member))
-        own = self._signs[process].between(known.at - _NOTICED_S, each.over) if process in self._signs else []
         if back == AFTER_FENCING and all(isinstance(event, Joining) for event in own):
             return Return((back, JOINED), known, would_decide=f"all parts of {self._who(member)}")
         if back == AFTER_FENCING and each.generation is None and own and own[-1].at < self._over:
@@ -248,8 +248,10 @@ class Returns:
         broker, or those of the generation just before."""
         is_dated = each.at_broker or (self.follows and each.joined[member] > self._over)
         came = each.joined[member]
+        let_in = came if each.at_broker else None
+        after = self._over - _AT_ONCE_S if self.follows and not each.at_broker else float("-inf")
         return self._processes.started_as(
-            process, member, is_dated, came if each.at_broker else None, lambda event: _is_answer(event, came, each)
+            process, member, is_dated, let_in, after, lambda event: _is_answer(event, came, each)
         )
 
     def _while_there(self, old: str, process: Process, each: Rebalance, place: int) -> Return:

@@ -198,7 +198,7 @@ class _Known:
             return self._is_restart_near(event) or last is None or self._is_name_servers(last)
         known = addresses_before(event.change)
         lost = {address for name in _gone(event) for address in known.get(name, ())}
-        cut = {one.address for one in self._cut.between(event.at - _ROUTE_S, event.at + LATE_S)}
+        cut = {one.address for one in self._cut.between(event.at - _ROUTE_S, event.at)}
         return self._is_restart_near(event) or not lost & cut
 
     def _is_restart_near(self, event: Event) -> bool:

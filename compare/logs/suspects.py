@@ -3,7 +3,8 @@
 A member that a broker expires is not always at fault. What is certain: the controller took the coordinator or another
 broker for gone without a shutdown, and the member's session ran out then (`broker_down` where that broker was started
 anew, `broker_paused` where it was not), and the member noticed; or the member went on sending without an answer while
-the broker answered others (`network_cut`); or the broker refused it (`authorization_failed`, `authentication_failed`).
+the broker answered others (`network_cut`); or the broker refused it (`authorization_failed`, `authentication_failed`);
+or it is a static member that had closed, of which its broker hears nothing (`static_member_closed`).
 """
 
 from collections.abc import Sequence
@@ -39,6 +40,8 @@ _REFUSED_S = 60.0
 
 _ONE_HEARTBEAT_MS = 500
 """Requests that were sent so long one after another were sent by a process that ran."""
+
+STATIC_CLOSED = "static_member_closed"
 
 _Line = TypeVar("_Line", bound=OfClient)
 
@@ -103,6 +106,9 @@ class _Bench:
                     return "broker_down" if outage.died else "broker_paused"
         if cause.name == "session_timeout" and (refused := self._refused(process, each)):
             return refused
+        is_over = cause.name == "session_timeout" and self._processes.has_ended(process, each.over)
+        if is_over and self._processes.is_static(process):
+            return STATIC_CLOSED
         if cause.name == AFTER_FENCING:
             return "network_cut" if process in self._cut else ""
         if self._was_cut(process, each):

@@ -27,8 +27,12 @@ class Topics:
     def __init__(self, events: Sequence[Event], created: Ordered[PartitionCreated]) -> None:
         self._created = created
         self._denied = Ordered(event for event in events if isinstance(event, DeniedTopic))
-        self._names = {name for event in events if isinstance(event, Given) for name in _topics_in(event.partitions)}
-        self._names |= {name for event in events if isinstance(event, Subscribed) for name in event.topics}
+        self._named: dict[str, float] = {}
+        """When a client first names a topic."""
+        for event in events:
+            names = _topics_in(event.partitions) if isinstance(event, Given) else ()
+            for name in event.topics if isinstance(event, Subscribed) else names:
+                self._named.setdefault(name, event.at)
 
     def changed(self, each: Rebalance, before: Rebalance | None, line: MetadataChanged | None) -> Cause | Doubt:
         """The topics changed: new partitions, or a topic that matches a pattern."""
@@ -49,7 +53,9 @@ class Topics:
             return Cause("partitions_added", (), lines)
         if line is not None and any(event.number == 0 for event in grown):
             return Cause("topic_matched_pattern", (), lines)
-        if any(event.topic in self._names for event in grown) or (line is not None and line.change in self._names):
+        new = {event.topic for event in grown if event.number == 0}
+        is_known = any(self._named.get(event.topic, event.at) < event.at for event in grown if event.topic not in new)
+        if is_known or (line is not None and line.change in self._named):
             return Cause("partitions_added", (), lines)
         would = "the log of the member that led the group"
         return Doubt(("partitions_added", "topic_matched_pattern", DELETED), (), lines, would)

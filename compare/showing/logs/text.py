@@ -98,6 +98,7 @@ def _stated(stated: Json) -> str:
 _BEHIND = {
     "broker_paused": "because a broker stood still",
     "broker_down": "because a broker was down",
+    "static_member_closed": "which is static and had closed",
     "network_cut": "because nothing passed between it and its broker",
     NOT_AUTHORIZED: "because the broker denied it the group",
     NOT_AUTHENTICATED: "because the broker did not take its credentials",
