@@ -91,6 +91,7 @@ _JAVA = table(
     ),
     (UnknownMember, "Resetting generation and member id due to: encountered UNKNOWN_MEMBER_ID{}"),
     (UnknownMember, "Resetting generation due to: encountered UNKNOWN_MEMBER_ID{}"),
+    (UnknownMember, "ConsumerGroupHeartbeatRequest failed because of UNKNOWN_MEMBER_ID: {}"),
     (UnknownMember, "Attempt to heartbeat {}failed{}UNKNOWN_MEMBER_ID{}"),
     (UnknownMember, "Offset commit failed on partition {}: The coordinator is not aware of this member{}"),
     (Asked, "Request joining group due to: {reason}"),

@@ -190,7 +190,7 @@ class Returns:
             return self._known_to_have_left(member, process, known, each)
         if old := self._processes.had(process, member, self._ever):
             return self._while_there(old, process, each, place)
-        if not self._started_as(member, process, each):
+        if member in self._ever or not self._started_as(member, process, each):
             return None
         before = self.absent.of_client(member)
         return Return((JOINED,), next((departure for departure in before if departure.process != process), None))
@@ -207,7 +207,8 @@ class Returns:
 
     def _by_state(self, member: str, process: Process, known: Departure | None, each: Rebalance) -> Return | None:
         """A member of the consumer protocol says from which state it joins."""
-        joins = self._joins[process].between(self._over, each.over) if process in self._joins else []
+        until = max(each.over, each.joined[member])
+        joins = self._joins[process].between(self._over, until) if process in self._joins else []
         answer = self._answers[process].next(joins[-1].at) if joins and process in self._answers else None
         if each.at_broker and (answer is None or not _is_answer(answer, each.joined[member], each)):
             return None  # that is how it came in a rebalance before
