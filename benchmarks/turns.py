@@ -10,7 +10,7 @@ Part of `benchmarks.serving`.
 import asyncio
 import gc
 from asyncio.events import Handle
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import fields, is_dataclass
 from datetime import timedelta
 from struct import pack
@@ -54,16 +54,25 @@ class Turns:
 
     async def of(self, wires: Iterable[Wire], frames: Iterable[bytes], answered: Iterable[Wire]) -> list[str]:
         """Longest turn and all of them until these connections have been answered."""
+
+        def ask() -> None:
+            for wire, content in zip(wires, frames, strict=True):
+                wire.transport.written.clear()
+                asyncio.get_running_loop().call_soon(wire.connection.data_received, content)
+
+        waited = list(answered)
+        found = await self.until(lambda: all(wire.transport.written or wire.transport.closed for wire in waited), ask)
+        assert not any(wire.transport.closed for wire in waited)
+        return found
+
+    async def until(self, done: Callable[[], bool], begin: Callable[[], object]) -> list[str]:
+        """Longest turn and all of them until it is done."""
         gc.collect()
         gc.disable()
         self.took.clear()
-        for wire, content in zip(wires, frames, strict=True):
-            wire.transport.written.clear()
-            asyncio.get_running_loop().call_soon(wire.connection.data_received, content)
-        for wire in answered:
-            while not wire.transport.written and not wire.transport.closed:
-                await asyncio.sleep(0)
-        assert not any(wire.transport.closed for wire in answered)
+        begin()
+        while not done():
+            await asyncio.sleep(0)
         gc.enable()
         return [f"{max(self.took):.0f}", f"{sum(self.took):.0f}"]
 

@@ -141,28 +141,26 @@ class PartitionLog(NodeState):
     records: list[Record] = field(default_factory=list)
     end: int = 0
     """Position of the next record."""
-    _keys: dict[Key, None] = field(default_factory=dict)
-    """Keys in the log whose newest record is no tombstone."""
+    _newest: dict[Key, Record] = field(default_factory=dict)
+    """The newest record of each key, in order, where it is no tombstone."""
 
     def append(self, key: Key, value: Value | None) -> None:
         """Write a record; it counts from now on."""
-        records, end = self.records, self.end
-        records.append(_record((end, key, value)))
+        records, newest, end = self.records, self._newest, self.end
+        record = _record((end, key, value))
+        records.append(record)
         self.end = end + 1
-        if value is None:
-            self._keys.pop(key, None)
-        else:
-            self._keys[key] = None
+        if key in newest:
+            del newest[key]
+        if value is not None:
+            newest[key] = record
         count = len(records)
-        if count >= self._least and count - len(self._keys) >= self._ratio * count:
+        if count >= self._least and count - len(newest) >= self._ratio * count:
             self.compact()
 
     def compact(self) -> None:
         """Keep the newest record of each key, in order; tombstones have done their work and go."""
-        newest = {record.key: record for record in self.records}
-        kept = [each for each in newest.values() if each.value is not None]
-        self.records = sorted(kept, key=lambda each: each.position)
-        self._keys = dict.fromkeys(record.key for record in self.records)
+        self.records = list(self._newest.values())
 
     def history(self) -> Iterable[tuple[Key, Value | None]]:
         """All records that are still there, oldest first."""
@@ -170,12 +168,7 @@ class PartitionLog(NodeState):
 
     def latest(self) -> dict[Key, Value]:
         """The newest value of each key that has one, in the order in which they were written."""
-        values: dict[Key, Value] = {}
-        for _, key, value in self.records:
-            values.pop(key, None)
-            if value is not None:
-                values[key] = value
-        return values
+        return {key: value for key, (_, _, value) in self._newest.items() if value is not None}
 
 
 @dataclass(slots=True, init=False, eq=False)

@@ -4,12 +4,14 @@ In Kafka `DelayedShareFetch` with its purgatory, and `ShareFetchUtils.processFet
 """
 
 from collections.abc import Iterable
+from typing import Final
 
 from kafka_coordinator.assignors.inputs import Partition, queue_of
 from kafka_coordinator.errors import NONE, UNKNOWN_SERVER_ERROR
 from kafka_coordinator.share.acknowledging import release_acquired
 from kafka_coordinator.share.acquiring import AcquisitionError, acquire, without_aborted
 from kafka_coordinator.share.leader import (
+    FIND,
     LOCK,
     LOCK_TIMEOUT,
     RECORDS,
@@ -36,12 +38,24 @@ from kafka_coordinator.share.messages import (
 from kafka_coordinator.share.partition import Phase, SharePartition
 from protocols.facts import Acquired
 
+_FOUND_AT_ONCE: Final = 1_000
+"""Partitions that one fetch looks for before others have their turn."""
 
-def begin(leader: ShareLeader, call: Call, number: int, request: ShareFetch) -> None:
-    """Fetch what the session of the request fetches; partitions take turns in being first."""
+
+def begin(leader: ShareLeader, call: Call, number: int, found: int = 0) -> None:
+    """Fetch what the session of the request fetches, of which so many partitions have been ``found``; they take turns
+    in being first."""
+    request = leader.requests[number].request
+    assert isinstance(request, ShareFetch)
     session = leader.sessions.all.get((request.group, request.member_id))
     fetches_nothing = request.renews or request.epoch == FINAL_EPOCH
     asked = () if session is None or fetches_nothing else tuple(session.partitions)
+    if len(asked) - found > _FOUND_AT_ONCE:
+        leader.finding[number] = found + _FOUND_AT_ONCE
+        for partition in asked[found : leader.finding[number]]:
+            find(leader, call, request.group, partition, request.member_id)
+        call.out.set_timer((FIND,), call.now)
+        return
     refused: list[tuple[Partition, str]] = []
     for partition in asked:
         share = find(leader, call, request.group, partition, request.member_id)
@@ -55,11 +69,20 @@ def begin(leader: ShareLeader, call: Call, number: int, request: ShareFetch) -> 
     if not fetch.partitions or request.max_records == 0 or request.max_bytes == 0:
         _over(leader, call, fetch, {})
         return
-    offsets = _ready(leader, call, fetch)
-    if offsets is None and request.max_wait_ms > 0:
+    offsets = _acquirable(leader, fetch)
+    if request.max_wait_ms > 0 and not _are_enough(call, fetch, offsets):
         park(leader, call, fetch)
     else:
-        _complete(leader, call, fetch, _acquirable(leader, fetch) if offsets is None else offsets)
+        _complete(leader, call, fetch, offsets)
+
+
+def go_on(leader: ShareLeader, call: Call) -> None:
+    """The timer was due: a fetch of many partitions looks for some more."""
+    number, found = next(iter(leader.finding.items()))
+    del leader.finding[number]
+    begin(leader, call, number, found)
+    if leader.finding:
+        call.out.set_timer((FIND,), call.now)
 
 
 def park(leader: ShareLeader, call: Call, fetch: WaitingFetch) -> None:
@@ -116,8 +139,8 @@ def _look(leader: ShareLeader, call: Call, group: str, partition: Partition) -> 
         return
     for number in list(leader.watching[partition][group]):
         fetch = leader.waiting.get(number)
-        offsets = None if fetch is None else _ready(leader, call, fetch)
-        if offsets is not None:
+        offsets = {} if fetch is None else _acquirable(leader, fetch)
+        if fetch is not None and _are_enough(call, fetch, offsets):
             _complete(leader, call, _unpark(leader, number), offsets)
             if not _has_records(call, partition, share):
                 return
@@ -159,16 +182,16 @@ def _acquirable(leader: ShareLeader, fetch: WaitingFetch) -> dict[Partition, int
     return found
 
 
-def _ready(leader: ShareLeader, call: Call, fetch: WaitingFetch) -> dict[Partition, int] | None:
-    """What may be acquired, if there are as many bytes as the fetch waits for, or the log has an offset no more."""
-    size, logs, offsets = 0, call.logs, _acquirable(leader, fetch)
+def _are_enough(call: Call, fetch: WaitingFetch, offsets: dict[Partition, int]) -> bool:
+    """Whether there are as many bytes as the fetch waits for, or the log has an offset no more."""
+    size, logs = 0, call.logs
     for partition, offset in offsets.items():
         end = logs.end(partition, fetch.only_committed)
         if not logs.start(partition) <= offset <= end:
-            return offsets
+            return True
         if offset < end:
             size += logs.size(partition, offset, end)
-    return offsets if size > 0 and size >= fetch.request.min_bytes else None
+    return size > 0 and size >= fetch.request.min_bytes
 
 
 def _complete(leader: ShareLeader, call: Call, fetch: WaitingFetch, offsets: dict[Partition, int]) -> None:
@@ -177,12 +200,14 @@ def _complete(leader: ShareLeader, call: Call, fetch: WaitingFetch, offsets: dic
     taken = 0
     for partition, offset in offsets.items():
         share = leader.shares[request.group, partition]
-        start = logs.start(partition)
-        if not start <= offset <= logs.end(partition):
+        start, end = logs.start(partition), logs.end(partition)
+        if not start <= offset <= end:
             share.log_starts_at(start)
+        if fetch.only_committed:
+            end = logs.end(partition, True)
+        if not start <= offset < end:
             found[partition] = NONE, ()
             continue
-        end = logs.end(partition, fetch.only_committed)
         read = logs.read(partition, offset, request.max_bytes // len(offsets), end)
         left = request.max_records - taken
         acquired: list[tuple[int, int, int]] = []

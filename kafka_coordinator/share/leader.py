@@ -26,12 +26,13 @@ from protocols.engine.nodes import Outbox, Time
 from protocols.facts import Available, Back, End, Ended, Position
 from protocols.node_state import Apart, Emptied, NodeState
 
+FIND: Final = "share find"
 LOCK: Final = "share lock"
 RECORDS: Final = "share records"
 WAIT: Final = "share wait"
 WRITE: Final = "share write"
-"""First parts of the names of its timers: a lock runs out, the record that is waited for comes, a fetch ends, the
-persister has answered."""
+"""First parts of the names of its timers: others have had their turn, a lock runs out, the record that is waited for
+comes, a fetch ends, the persister has answered."""
 
 RELEASED: Final[Back] = "released"
 LOCK_TIMEOUT: Final[Back] = "lock timeout"
@@ -149,6 +150,8 @@ class ShareLeader(NodeState):
     """Those that are not answered, in the order in which they came."""
     asked: int = 0
     """How many there ever were."""
+    finding: dict[int, int] = field(default_factory=dict)
+    """Fetches of many partitions that have begun, to how many of them have been looked for."""
     writes: list[PendingWrite] = field(default_factory=list)
     """In the order in which they are answered."""
     waiting: dict[int, WaitingFetch] = field(default_factory=dict)
@@ -185,6 +188,7 @@ class ShareLeader(NodeState):
         numbers = {number: at for at, number in enumerate(self.requests, 1)}
         fetches = {number: at for at, number in enumerate(self.waiting, 1)}
         self.requests = {numbers[number]: request for number, request in self.requests.items()}
+        self.finding = {numbers[number]: found for number, found in self.finding.items()}
         for fetch in self.waiting.values():
             fetch.number = numbers[fetch.number]
         for write in self.writes:

@@ -10,6 +10,7 @@ from kafka_coordinator.errors import INVALID_REQUEST, NONE, SHARE_SESSION_LIMIT_
 from kafka_coordinator.share import fetching
 from kafka_coordinator.share.acknowledging import RENEW, acknowledge
 from kafka_coordinator.share.leader import (
+    FIND,
     LOCK,
     RECORDS,
     RELEASED,
@@ -32,7 +33,7 @@ from kafka_coordinator.share.messages import (
 from protocols.engine.nodes import TimerName
 from protocols.facts import Renewed
 
-TIMERS: Final = frozenset((LOCK, RECORDS, WAIT, WRITE))
+TIMERS: Final = frozenset((FIND, LOCK, RECORDS, WAIT, WRITE))
 """First parts of the names of a leader's timers."""
 
 
@@ -50,7 +51,9 @@ def receive(leader: ShareLeader, call: Call, sender: str, request: ShareFetch | 
 
 def timeout(leader: ShareLeader, call: Call, timer: TimerName) -> None:
     """A timer whose name begins with one of `TIMERS` was due."""
-    if timer[0] == LOCK:
+    if timer[0] == FIND:
+        fetching.go_on(leader, call)
+    elif timer[0] == LOCK:
         fetching.locks_ended(leader, call, timer[1], timer[2])
     elif timer[0] == RECORDS:
         fetching.records_came(leader, call, timer[1])
@@ -104,7 +107,7 @@ def _fetch(leader: ShareLeader, call: Call, sender: str, request: ShareFetch) ->
     else:
         number = _opened(leader, sender, request)
         _take(leader, call, number, request)
-        fetching.begin(leader, call, number, request)
+        fetching.begin(leader, call, number)
 
 
 def _acknowledge(leader: ShareLeader, call: Call, sender: str, request: ShareAcknowledge) -> None:

@@ -17,7 +17,7 @@ What a member does between being told and acting on it (callbacks, a poll that i
 consumers tell their beliefs themselves; there these rules are not needed.
 """
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from typing import Any, Final, NamedTuple
 
 from kafka_coordinator.assignors.inputs import Partition
@@ -99,7 +99,7 @@ class Beliefs:
         if handle is not None:
             handle(self, connection, message, observe)
 
-    def answered(self, connection: str, message: Message, observe: Observe) -> None:
+    def answered(self, observe: Observe, connection: str, message: Message) -> None:
         """An answer of the coordinator is written."""
         handle = _ANSWERS.get(type(message))
         if handle is None:
@@ -196,7 +196,7 @@ class Beliefs:
 
     def _synced(self, asked: _Asked, answer: SyncGroupAnswer, observe: Observe) -> None:
         if answer.error == NONE and isinstance(answer.assignment, tuple | bytes):
-            assigned: Iterable[Partition] = answer.assignment if isinstance(answer.assignment, tuple) else ()
+            assigned: Collection[Partition] = answer.assignment if isinstance(answer.assignment, tuple) else ()
             self._set(asked.key, assigned, self._beliefs[asked.key].generation, observe)
         elif answer.error in _ENDS:
             self._end(asked.key, observe)
@@ -223,11 +223,10 @@ class Beliefs:
             observe(Owns(*key, (), None))
 
     def _set(
-        self, key: tuple[str, str], partitions: Iterable[Partition], generation: int | None, observe: Observe
+        self, key: tuple[str, str], partitions: Collection[Partition], generation: int | None, observe: Observe
     ) -> None:
         belief = self._beliefs[key]
-        listed = tuple(partitions)
-        now = frozenset(listed)
+        now = frozenset(partitions)
         if generation is not None and generation < (belief.generation or 0):
             self._end(key, observe)  # another member has taken the name
         belief.generation, belief.set_aside = generation, None
@@ -235,7 +234,7 @@ class Beliefs:
             belief.partitions = now
             belief.reads &= now
             # What is told is in order mostly, and is sorted fast then.
-            in_order = sorted_pairs(listed if len(listed) == len(now) else now)
+            in_order = sorted_pairs(partitions if len(partitions) == len(now) else now)
             observe(Owns(*key, tuple([_queue((topic, "", number)) for topic, number in in_order]), generation))
 
 

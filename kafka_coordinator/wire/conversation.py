@@ -7,7 +7,7 @@ JoinGroup waits for the others, nothing that came after it is looked at.
 In Kafka `SocketServer`, `NetworkReceive`, `RequestHeader`, `RequestChannel` and the parsing in `AbstractRequest`.
 """
 
-from collections.abc import Generator, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterator, Sequence
 from functools import cache
 from struct import Struct, error
 from typing import Final, NamedTuple
@@ -129,10 +129,13 @@ class _Pending:
 
 
 class KafkaConversation:
-    """A conversation (`protocols.engine.connection.Conversation`) of one broker with the client ``peer``."""
+    """A conversation (`protocols.engine.connection.Conversation`) of one broker with the client ``peer``. ``writes`` is
+    given what the broker answers, with the name of the connection."""
 
-    def __init__(self, peer: str, state: BrokerState, names: Names) -> None:
-        self._state, self._names = state, names
+    def __init__(
+        self, peer: str, state: BrokerState, names: Names, writes: Callable[[str, Message], None] | None = None
+    ) -> None:
+        self._state, self._names, self._writes = state, names, writes
         self._connection = connection_of(state, peer)
         self._frames = Frames(state.settings.socket_request_max_bytes)
         self._pending: _Pending | None = None
@@ -174,6 +177,8 @@ class KafkaConversation:
     def encode(self, message: Message) -> Sequence[bytes] | Iterator[bytes]:
         """The frame that answers the request, when the broker has answered all that was asked; in pieces, where it is
         long."""
+        if self._writes is not None:
+            self._writes(self._connection, message)
         pending = self._pending
         if pending is None or not 0 <= message[0] - pending.asked.first < len(pending.messages):
             return ()  # of a request that somebody else has answered already

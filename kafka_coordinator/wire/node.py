@@ -42,6 +42,7 @@ def _nothing(state: BrokerState, now: Time, sender: str, request: AskedNothing, 
     out.send(sender, Answer(request.correlation, None))
 
 
+_OF_PERSISTER: Final = (InitializeShareStates, DeleteShareStates)
 _NO_ACLS: Final = "No Authorizer is configured"
 _NO_SASL: Final = "SaslAuthenticate request received after successful authentication"
 
@@ -172,17 +173,18 @@ class ServedBroker:
 
     def _outbox(self, out: Outbox) -> "_CoordinatorOutbox":
         if self._out is None or self._out.inner is not out:
-            self._out = _CoordinatorOutbox(out, self)
+            self._out = _CoordinatorOutbox(out)
         return self._out
 
 
 class _CoordinatorOutbox:
-    """The outbox of the coordinator: what it answers is looked at for beliefs, and its ids begin with client ids."""
+    """The outbox of the coordinator: it keeps what the persister of share groups is asked, and ids begin with client
+    ids."""
 
-    __slots__ = ("_node", "_send", "calls", "cancel_timer", "choose", "close", "inner", "observe", "set_timer")
+    __slots__ = ("_send", "calls", "cancel_timer", "choose", "close", "inner", "observe", "set_timer")
 
-    def __init__(self, inner: Outbox, node: ServedBroker) -> None:
-        self.inner, self._node, self._send = inner, node, inner.send
+    def __init__(self, inner: Outbox) -> None:
+        self.inner, self._send = inner, inner.send
         self.close, self.set_timer, self.cancel_timer = inner.close, inner.set_timer, inner.cancel_timer
         self.observe = inner.observe
         self.calls: list[InitializeShareStates | DeleteShareStates] = []
@@ -190,12 +192,10 @@ class _CoordinatorOutbox:
         self.choose = inner.choose
 
     def send(self, to: str, message: Message) -> None:
-        if isinstance(message, InitializeShareStates | DeleteShareStates):
+        if isinstance(message, _OF_PERSISTER):
             self.calls.append(message)
-            return
-        node = self._node
-        node.beliefs.answered(connection_of(node.state, to), message, self.observe)
-        self._send(to, message)
+        else:
+            self._send(to, message)
 
     def new_id(self, prefix: str) -> str:
         if isinstance(prefix, ClientName):

@@ -111,7 +111,8 @@ class ServedCluster:
         self.addresses[name] = BrokerAddress(self.brokers.index(name) + 1, host, found.port, found.host)
 
     def _conversation(self, name: str, peer: str) -> KafkaConversation:
-        made = self.conversations[name, peer] = KafkaConversation(peer, self.states[name], self.names)
+        writes = partial(self.beliefs.answered, partial(self.world.tell, name))
+        made = self.conversations[name, peer] = KafkaConversation(peer, self.states[name], self.names, writes)
         return made
 
     def start_broker(self, name: str) -> None:

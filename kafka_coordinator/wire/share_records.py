@@ -35,10 +35,12 @@ from kafka_coordinator.share.partition import DeadLetter
 from kafka_coordinator.share.records import State
 from kafka_coordinator.wire import dead_letters
 from kafka_coordinator.wire.entities import Kind, code, make, part
+from kafka_coordinator.wire.group_views import made_of
 from kafka_coordinator.wire.opaque import by_topic
 from kafka_coordinator.wire.records.fetch import wake
 from kafka_coordinator.wire.records.offsets import offset_at
 from kafka_coordinator.wire.records.partitions import LeaderHints
+from kafka_coordinator.wire.requests import Piece, Rests
 from kafka_coordinator.wire.share_groups import TEXTS
 from kafka_coordinator.wire.state import NO_ID, NO_THROTTLE, Asked, BrokerState, Translation, milliseconds
 from protocols.engine.nodes import Message, Outbox, Time, TimerName
@@ -251,20 +253,17 @@ def _read_fetch(body: "ShareFetchRequest", asked: Asked) -> Sequence[Message]:
     ]
 
 
-def _write_fetch(kind: Kind, body: "ShareFetchRequest", asked: Asked, answers: Sequence[ShareFetchAnswer]) -> Entity:
+def _write_fetch(kind: Kind, body: "ShareFetchRequest", asked: Asked, answers: Sequence[ShareFetchAnswer]) -> Piece:
     (answer,) = answers
     item = part(kind, "responses")
     row = part(item, "partitions")
-    hints = LeaderHints(asked.state, kind, row)
+    hints, rests = LeaderHints(asked.state, kind, row), Rests()
     rows = {each.partition: each for each in answer.partitions}
-    topics = [
-        make(
-            item,
-            topic_id=_id(topic, asked),
-            partitions=tuple([_fetched(row, rows[topic, number], hints, asked) for number in numbers]),
-        )
-        for topic, numbers in by_topic(rows)
-    ]
+    topics: list[Entity] = []
+    for topic, numbers in by_topic(rows):
+        read = [rows[topic, number] for number in numbers]
+        fetched = yield from made_of(read, rests, lambda each: _fetched(row, each, hints, asked))
+        topics.append(make(item, topic_id=_id(topic, asked), partitions=fetched))
     return _whole(kind, answer.error, answer.lock_duration_ms, topics, hints)
 
 

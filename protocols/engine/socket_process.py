@@ -20,7 +20,7 @@ class World(Protocol):
 
     def tell_sent(self, sender: str, to: str, message: Message) -> None: ...
 
-    def tell(self, process: "SocketProcess", fact: tuple[object, ...]) -> None: ...
+    def tell(self, name: str, fact: tuple[object, ...]) -> None: ...
 
     def send_inside(self, process: "SocketProcess", to: str, message: Message) -> None: ...
 
@@ -81,7 +81,7 @@ class SocketProcess:
         self.timers.pop(name, None)
 
     def observe(self, fact: tuple[object, ...]) -> None:
-        self.world.tell(self, fact)
+        self.world.tell(self.name, fact)
 
     def choose(self, label: str, options: Sequence[T]) -> T:
         return options[self.world.random.randrange(len(options))]

@@ -253,9 +253,9 @@ class Sockets:
             number = self._turns.number = self._turns.number + 1
             self.observer.sent(self.now, self.now, sender, to, message, number, self._turns.handling)
 
-    def tell(self, process: SocketProcess, fact: tuple[object, ...]) -> None:
+    def tell(self, name: str, fact: tuple[object, ...]) -> None:
         """A node observes this."""
-        self.observer.fact(self.now, process.name, fact, self._turns.root, self._turns.handling)
+        self.observer.fact(self.now, name, fact, self._turns.root, self._turns.handling)
 
     def send_inside(self, process: SocketProcess, to: str, message: Message) -> None:
         """From one node of this world to another. A node that does not run refuses; a client that is gone reads

@@ -79,10 +79,10 @@ class Storage:
 
     def log(self, topic: str, partition: int) -> PartitionLog:
         """The records of a partition, which exists."""
-        logs = self._logs.setdefault(topic, {})
-        found = logs.get(partition)
+        logs = self._logs.get(topic)
+        found = None if logs is None else logs.get(partition)
         if found is None:
-            found = logs[partition] = PartitionLog(self.bounds.producers)
+            found = self._logs.setdefault(topic, {})[partition] = PartitionLog(self.bounds.producers)
         return found
 
     def offsets_producers(self, partition: int) -> Producers:
