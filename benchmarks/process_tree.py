@@ -1,4 +1,4 @@
-"""CPU seconds and memory of this process and everything it started (Linux's /proc)."""
+"""CPU seconds and memory of a process, by default this one, and everything it started (Linux's /proc)."""
 
 import os
 import re
@@ -35,13 +35,13 @@ def peak_megabytes() -> float:
 
 
 @contextmanager
-def peak_memory() -> Iterator[Peak]:
-    """Look every tenth of a second while the body runs."""
+def peak_memory(root: int | None = None) -> Iterator[Peak]:
+    """Look every tenth of a second while the body runs. ``root``: the process that has started the others."""
     peak, finished = Peak(), threading.Event()
 
     def look() -> None:
         while not finished.wait(_POLL_S):
-            peak.bytes = max(peak.bytes, sum(map(_memory, _tree(_stat()))))
+            peak.bytes = max(peak.bytes, sum(map(_memory, _tree(_stat(), root))))
 
     watcher = threading.Thread(target=look, daemon=True)
     watcher.start()
@@ -65,8 +65,8 @@ def _stat() -> dict[int, tuple[int, float]]:
     return found
 
 
-def _tree(processes: dict[int, tuple[int, float]]) -> set[int]:
-    tree, before = {os.getpid()}, 0
+def _tree(processes: dict[int, tuple[int, float]], root: int | None = None) -> set[int]:
+    tree, before = {os.getpid() if root is None else root}, 0
     while len(tree) != before:
         before = len(tree)
         tree |= {process for process, (parent, _) in processes.items() if parent in tree}

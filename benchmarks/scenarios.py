@@ -4,7 +4,7 @@ explorer.
 Peer: none that does the same; the budgets are those of a user who waits. Budgets: 12 variants with 100 seeds 60 s,
 a report 5 MB and 2 s until it is painted; a plan of five steps with 50 seeds 20 s; ten minutes of an example 2 CPU
 s; the explorer 30,000 states a CPU second, a proof 60 CPU s and 2 GB; a rolling deploy of 40 members with 200 queues
-in six variants 50 CPU s a seed.
+in six variants 50 CPU s a seed, with five seeds beside it 1,000 MB.
 
 python -m benchmarks.scenarios [compare] [plan] [examples] [deploy] [explore]
 """
@@ -16,7 +16,7 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from multiprocessing import get_context
 from pathlib import Path
 from typing import Final, NamedTuple
@@ -25,6 +25,7 @@ from ruamel.yaml import YAML
 from tabulate import tabulate
 
 from benchmarks import run_parts
+from benchmarks.process_tree import peak_memory
 from compare.planning import simulating
 from compare.planning.routes import route
 from compare.planning.simulating import Timing
@@ -222,21 +223,22 @@ DEPLOYED: Final = (
     "rocketmq:AVG",
     "rocketmq:CONSISTENT_HASH",
 )
-MOST_DEPLOY_S: Final = 50
+MOST_DEPLOY_S, MOST_DEPLOY_MB = 50, 1000
+"""CPU seconds of a run of each variant; memory of all processes that make six runs of each, shared pages once."""
+
+DEPLOY: Final[Mapping[str, object]] = {
+    "name": "deploy",
+    "topics": {"orders": 200},
+    "group": {"name": "billing", "members": {"p01..p40": {"subscribe": ["orders"], "handle": "5ms"}}},
+    "load": {"produce": "10/s"},
+    "events": [{"at": "2min", "rolling": "p01..p40", "gap": "30s", "downtime": "10s"}],
+    "run": {"for": "30min"},
+}
 
 
 def deployed(system: str) -> tuple[str, float, float, float]:
     """A variant's CPU seconds of its run and of its record, and the peak memory of this process in MB."""
-    made = scenario(
-        name="deploy",
-        topics={"orders": 200},
-        group={"name": "billing", "members": {"p01..p40": {"subscribe": ["orders"], "handle": "5ms"}}},
-        load={"produce": "10/s"},
-        events=[{"at": "2min", "rolling": "p01..p40", "gap": "30s", "downtime": "10s"}],
-        run={"for": "30min"},
-        systems=[system],
-    )
-    (variant,) = variants_of(made, ())
+    (variant,) = variants_of(scenario(**DEPLOY, systems=[system]), ())
     start = time.process_time()
     result = run_variant(variant)
     ran = time.process_time()
@@ -246,7 +248,8 @@ def deployed(system: str) -> tuple[str, float, float, float]:
 
 
 def deploy() -> None:
-    """Each variant in a process of its own, one after the other."""
+    """Each variant in a process of its own, one after the other; then all of them by `equipoise compare`, each as
+    written and with five other seeds, over the processors."""
     with get_context("spawn").Pool(1, maxtasksperchild=1) as pool:
         rows = pool.map(deployed, DEPLOYED, chunksize=1)
     print(
@@ -256,6 +259,22 @@ def deploy() -> None:
     )
     together = sum(run + record for _, run, record, _ in rows)
     print(f"together {together:.1f} CPU s (at most {MOST_DEPLOY_S})")
+    with tempfile.TemporaryDirectory() as name:
+        path = Path(name) / "deploy.yaml"
+        YAML().dump({**DEPLOY, "systems": list(DEPLOYED)}, path)
+        command = [sys.executable, "-m", "compare", "compare", str(path), "--format", "json"]
+        before = resource.getrusage(resource.RUSAGE_CHILDREN)
+        with (
+            subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, cwd=ROOT) as process,
+            peak_memory(process.pid) as peak,
+        ):
+            status = process.wait()
+        after = resource.getrusage(resource.RUSAGE_CHILDREN)
+    cpu = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
+    print(
+        f"{len(DEPLOYED) * 6} runs on {os.cpu_count()} processors (exit code {status}): {cpu / 6:.1f} CPU s a seed,"
+        f" at most {peak.bytes / 1e6:,.0f} MB at once in all processes (at most {MOST_DEPLOY_MB:,})"
+    )
 
 
 SCENARIOS: Final = Path(__file__).parents[1] / "examples" / "explore"

@@ -9,10 +9,11 @@ What is compared is the age of those that were produced after ownership had come
 run the others are more than one in a hundred, so that the 99th percentile told who starts sooner.
 """
 
+from array import array
 from bisect import bisect_right
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from itertools import accumulate
+from itertools import accumulate, chain
 from math import ceil, floor, inf
 from operator import itemgetter
 from typing import NamedTuple
@@ -50,7 +51,9 @@ class Ages:
     """Ages of records in milliseconds, of each how many."""
 
     def __init__(self) -> None:
-        self._single: Counter[Time] = Counter()
+        self._single = array("d")
+        self._alike: Counter[Time] = Counter()
+        """Of several records each."""
         self._evenly: list[_Evenly] = []
         self.handled = 0
         self._waiting = 0
@@ -64,8 +67,10 @@ class Ages:
             self._youngest = min(self._youngest, age, age + step * (count - 1))
         else:
             self.handled += count
-        if count == 1 or abs(step) * count < _ALIKE:
-            self._single[max(0.0, age)] += count
+        if count == 1:
+            self._single.append(max(0.0, age))
+        elif abs(step) * count < _ALIKE:
+            self._alike[max(0.0, age)] += count
         else:
             low = age if step > 0 else age + step * (count - 1)
             self._evenly.append(_Evenly(low, abs(step), count))
@@ -74,7 +79,8 @@ class Ages:
     def together(cls, parts: Iterable["Ages"]) -> "Ages":
         made = cls()
         for part in parts:
-            made._single.update(part._single)
+            made._single += part._single
+            made._alike.update(part._alike)
             made._evenly += part._evenly
             made.handled += part.handled
             made._waiting += part._waiting
@@ -86,29 +92,34 @@ class Ages:
         every = self.handled + self._waiting
         if not every:
             return {"p50": None, "p99": None, "max": None, "at_least": []}
-        ages = sorted(self._single)
-        counts = list(accumulate((self._single[age] for age in ages), initial=0))
-        highest = max([*ages[-1:], *(each.low + each.step * (each.records - 1) for each in self._evenly)])
-        p50, p99 = (self._at(ceil(every * percent / 100), ages, counts, highest) for percent in (50, 99))
+        single, alike = sorted(self._single), sorted(self._alike)
+        counts = list(accumulate((self._alike[age] for age in alike), initial=0))
+        ends = (each.low + each.step * (each.records - 1) for each in self._evenly)
+        highest = max([*single[-1:], *alike[-1:], *ends])
+        p50, p99 = (self._at(ceil(every * percent / 100), single, alike, counts, highest) for percent in (50, 99))
         bounds = [name for name, age in (("p50", p50), ("p99", p99), ("max", highest)) if self._youngest <= age]
         return {"p50": p50, "p99": p99, "max": highest, "at_least": bounds}
 
-    def _at(self, rank: int, ages: Sequence[Time], counts: Sequence[int], highest: Time) -> Time:
-        """The age of the record with this rank, 1 the youngest: halved until no other lies between."""
+    def _at(
+        self, rank: int, single: Sequence[Time], alike: Sequence[Time], counts: Sequence[int], highest: Time
+    ) -> Time:
+        """The age of the record with this rank, 1 the youngest: halved until no other lies between. ``counts``: how
+        many records the first ages of ``alike`` have."""
         below, low, high, evenly = 0, -1.0, highest, self._evenly
         while high - low > _ALIKE:
             middle = (low + high) / 2
-            if below + counts[bisect_right(ages, middle)] + sum([each.up_to(middle) for each in evenly]) >= rank:
+            up_to = bisect_right(single, middle) + counts[bisect_right(alike, middle)]
+            if below + up_to + sum([each.up_to(middle) for each in evenly]) >= rank:
                 high = middle
             else:
                 low = middle
             # Whatever lies outside is looked at no more.
             below += sum([each.records for each in evenly if each.low + each.step * each.records <= low])
             evenly = [each for each in evenly if each.low <= high and each.low + each.step * each.records > low]
-        single = bisect_right(ages, high)
+        before = (ages[max(0, at - 1) : at] for ages in (single, alike) for at in [bisect_right(ages, high)])
         return max(
             [
-                *(ages[single - 1 : single]),
+                *chain.from_iterable(before),
                 *(each.low + each.step * (each.up_to(high) - 1) for each in evenly if each.low <= high),
             ]
         )

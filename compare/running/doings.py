@@ -3,6 +3,7 @@
 From this follows why its session ran out, why it kept a queue that another one had, why its progress was not committed.
 """
 
+from array import array
 from bisect import bisect_left, bisect_right
 from collections.abc import Collection, Mapping, Sequence
 from functools import cached_property
@@ -16,10 +17,10 @@ from compare.running.outages import BrokersDown
 from compare.running.reasons import in_common
 from protocols import Queue
 from protocols.engine.nodes import Time
-from protocols.facts import Delivered, Granted, Position, RebalanceBegan, TimedOut, Transition
+from protocols.facts import Committed, Delivered, Granted, Position, RebalanceBegan, TimedOut, Transition
 from protocols.timeline import Timeline
 from protocols.timeline.ownership import Double, Interval
-from protocols.timeline.timeline import Commit
+from protocols.timeline.timeline import Commit, commits
 
 
 class Pause(NamedTuple):
@@ -86,6 +87,7 @@ class Doings:
 
     def __init__(self, timeline: Timeline, pauses: Pauses, down: BrokersDown) -> None:
         self._timeline, self._pauses, self._down = timeline, pauses, down
+        self._commits: tuple[tuple[str, Queue] | None, Sequence[Commit]] = None, ()
 
     @cached_property
     def _states(self) -> dict[str, list[tuple[Time, str]]]:
@@ -142,12 +144,22 @@ class Doings:
             found.setdefault((fact.group, fact.member), []).append((now, fact.trigger))
         return found
 
+    def commits_of(self, group: str, queue: Queue) -> Sequence[Commit]:
+        """The queue's commits, in order."""
+        if self._commits[0] != (group, queue):
+            times, facts = self._committed.get((group, queue), ((), ()))
+            self._commits = (group, queue), list(commits(zip(times, facts, strict=True)))
+        return self._commits[1]
+
     @cached_property
-    def commits(self) -> dict[tuple[str, Queue], list[Commit]]:
-        """(Group, queue) to its commits, in order."""
-        found: dict[tuple[str, Queue], list[Commit]] = {}
-        for commit in self._timeline.commits:
-            found.setdefault((commit.group, commit.queue), []).append(commit)
+    def _committed(self) -> "dict[tuple[str, Queue], tuple[array[float], list[Committed]]]":
+        """(Group, queue) to the times of its commits and what was told of them. A run has so many that `commits_of`
+        keeps those of one queue alone."""
+        found: dict[tuple[str, Queue], tuple[array[float], list[Committed]]] = {}
+        for now, fact in self._timeline.told(Committed):
+            times, facts = found.setdefault((fact.group, fact.queue), (array("d"), []))
+            times.append(now)
+            facts.append(fact)
         return found
 
     def stands_still(self, member: str, since: Time, until: Time) -> bool:
@@ -273,8 +285,8 @@ class Doings:
 
     def why_back(self, back: Commit) -> Why:
         """Why a member committed an offset before the one that stood there."""
-        commits = self.commits[back.group, back.queue]
-        earlier = reversed(commits[: bisect_right(commits, back.at, key=_AT)])
+        of_queue = self.commits_of(back.group, back.queue)
+        earlier = reversed(of_queue[: bisect_right(of_queue, back.at, key=_AT)])
         stood = next((each for each in earlier if each.taken and each.offset == back.before), None)
         began = max(
             (
@@ -309,9 +321,9 @@ class Doings:
         """Why the offset at which reading began was behind what had been handled before."""
         before, part = handled.member, max(0, again.first - handled.first) / max(1, handled.end - handled.first)
         since = handled.since + part * (handled.until - handled.since)
-        commits = self.commits.get((again.group, again.queue), ())
+        of_queue = self.commits_of(again.group, again.queue)
         until = max(again.until, handled.until + LATE_MS)
-        during = commits[bisect_left(commits, since, key=_AT) : bisect_right(commits, until, key=_AT)]
+        during = of_queue[bisect_left(of_queue, since, key=_AT) : bisect_right(of_queue, until, key=_AT)]
         mine = [each for each in during if each.member == before]
         refused = next((each for each in mine if each.error and each.at <= again.until), None)
         if refused is not None:
@@ -329,7 +341,7 @@ class Doings:
         late = any(not each.error and again.since < each.at < handled.until + LATE_MS for each in mine)
         if late and before != again.member:
             return Why(f"{before} commits only after {again.member} has asked where to begin")
-        earlier = reversed(commits[: bisect_right(commits, again.since, key=_AT)])
+        earlier = reversed(of_queue[: bisect_right(of_queue, again.since, key=_AT)])
         last = next((each.at for each in earlier if each.taken), None)
         if last is None:
             return Why()

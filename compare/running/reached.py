@@ -33,19 +33,24 @@ class Reached:
 
     @contextmanager
     def following(self, pack: int) -> Iterator[Callable[[Clock], None]]:
-        """Hands out a function that is told the clock of each run of the pack as it begins."""
-        clocks: list[Clock] = []
+        """Hands out a function that is told the clock of each run of the pack as it begins. Clocks of earlier runs are
+        let go: with each goes all that its run has left behind."""
+        latest: tuple[int, Clock] = -1, lambda: 1.0
         ended = Event()
+
+        def begins(clock: Clock) -> None:
+            nonlocal latest
+            latest = latest[0] + 1, clock
 
         def look() -> None:
             while not ended.wait(LOOKS_EVERY_S):
-                if clocks:
-                    self._runs[pack] = len(clocks) - 1 + clocks[-1]()
+                before, clock = latest
+                self._runs[pack] = before + clock()
 
         thread = Thread(target=look, name="follow-the-clock", daemon=True)
         thread.start()
         try:
-            yield clocks.append
+            yield begins
         finally:
             ended.set()
             thread.join()

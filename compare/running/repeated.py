@@ -102,7 +102,7 @@ class _Repeats:
         if before is None or before.until >= double.since:
             return True
         until = (self._timeline.end if double.until is None else double.until) + _ON_ITS_WAY_MS
-        commits = self._doings.commits.get((again.group, again.queue), ())
+        commits = self._doings.commits_of(again.group, again.queue)
         during = commits[bisect_left(commits, double.since, key=_AT) : bisect_right(commits, until, key=_AT)]
         return any(commit.member == before.member and commit.taken and commit.offset > again.first for commit in during)
 

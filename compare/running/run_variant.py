@@ -309,7 +309,8 @@ def run_variant(
     traffic = Traffic(sizes, requests, (*scenario.brokers, NAME_SERVER, PROXY)) if sizes and priced else None
     run.simulation.traffic = traffic
     if begins is not None:
-        begins(lambda: run.simulation.now / run.end)
+        simulation, end = run.simulation, run.end  # not the run: whoever has the clock would keep all of it
+        begins(lambda: simulation.now / end)
     run.run()
     timeline = recorder.timeline(run.end, run.calls, run.simulation.messages)
     run.simulation.dissolve()

@@ -17,6 +17,7 @@ from dataclasses import dataclass, field, replace
 from protocols.engine.nodes import Time
 from protocols.facts import RebalanceBegan, RebalanceEnded
 from protocols.timeline.causes import CauseAttribution, Causes, Effect, Happening
+from protocols.timeline.fact_log import FactLog
 from protocols.timeline.ownership import Gap, Pause
 from protocols.timeline.trace import ObservedFact
 
@@ -53,19 +54,18 @@ class Rebalance:
 
 
 def rebalances(
-    facts: Iterable[ObservedFact], causes: Causes, gaps: Sequence[Gap] = (), pauses: Sequence[Pause] = ()
+    facts: FactLog, causes: Causes, gaps: Sequence[Gap] = (), pauses: Sequence[Pause] = ()
 ) -> list[Rebalance]:
     """The rebalances of a run in the order of their beginnings; members' passes that changed nothing are left out."""
     attribution = CauseAttribution(causes)
     by_coordinator: list[Rebalance] = []
     open_now: dict[tuple[str, str | None], list[ObservedFact]] = {}
     passes: dict[tuple[str, Happening], list[tuple[ObservedFact, list[ObservedFact]]]] = {}
-    for observed in facts:
+    for observed in facts.of_kinds(RebalanceBegan, RebalanceEnded):
         fact = observed.fact
-        kind = type(fact)
-        if kind is RebalanceBegan:
+        if isinstance(fact, RebalanceBegan):
             open_now.setdefault((fact.group, fact.member), []).append(observed)
-        elif kind is RebalanceEnded:
+        else:
             begun = open_now.pop((fact.group, fact.member), [])
             if fact.member is None:
                 by_coordinator.append(_rebalance([*begun, observed], attribution))
@@ -85,14 +85,15 @@ def completed(found: Iterable[Rebalance]) -> int:
     return sum(each.ended is not None for each in found)
 
 
-def unfinished_since(facts: Iterable[ObservedFact]) -> dict[str, Time]:
+def unfinished_since(facts: FactLog) -> dict[str, Time]:
     """Group to when a rebalance by its coordinator began that had not ended when the run did."""
     times: dict[str, Time] = {}
-    for now, _, fact, _, _ in facts:
-        kind = type(fact)
-        if kind is RebalanceBegan and fact.member is None:
+    for now, _, fact, _, _ in facts.of_kinds(RebalanceBegan, RebalanceEnded):
+        if fact.member is not None:
+            continue
+        if isinstance(fact, RebalanceBegan):
             times.setdefault(fact.group, now)
-        elif kind is RebalanceEnded and fact.member is None:
+        else:
             times.pop(fact.group, None)
     return times
 

@@ -14,21 +14,18 @@ from typing import Any, TypeVar
 from protocols.engine.nodes import Message, Time
 from protocols.engine.simulation import CALL
 from protocols.facts import Acquired, Available, Committed, Ended, Granted, Owns, RebalanceEnded, Renewed, Transition
-from protocols.load import quickly_made
 from protocols.scenario.events import Event
 from protocols.scenario.topology import ProcessPeers
 from protocols.timeline.causes import Call, Causes
+from protocols.timeline.fact_log import FactLog
 from protocols.timeline.invariants import Invariants, MayOwn
 from protocols.timeline.lifetimes import Lifetimes
 from protocols.timeline.ownership import Beliefs, Double, Gap, Interval, OwnershipView, Pause
 from protocols.timeline.records import Given, Records
 from protocols.timeline.timeline import Timeline
-from protocols.timeline.trace import HandledEvent, ObservedFact, Sent, Trace
+from protocols.timeline.trace import HandledEvent, Sent, Trace
 
 T = TypeVar("T", Interval, Gap, Double, Given)
-
-
-_observed = quickly_made(ObservedFact)
 
 
 class Recorder:
@@ -56,7 +53,7 @@ class Recorder:
         self._peers, self._reads = peers, reads
         self._lives: Lifetimes = lives or {}
         self._uncounted = uncounted
-        self._facts: list[ObservedFact] = []
+        self._facts = FactLog()
         self._calls: list[Call] = []
         self._trace: Trace | None = None
         self._lost: Counter[type[Message]] = Counter()
@@ -88,7 +85,7 @@ class Recorder:
     # The simulation's side.
 
     def fact(self, now: Time, node: str, fact: tuple[object, ...], root: int, cause: int) -> None:
-        self._facts.append(_observed((now, node, fact, root, cause)))
+        self._facts.add(now, node, fact, root, cause)
         if isinstance(fact, Owns):
             self._owns(now, fact)
         elif isinstance(fact, Granted):
@@ -132,7 +129,7 @@ class Recorder:
         return Timeline(
             end=end,
             causes=causes,
-            facts=tuple(self._facts),
+            facts=self._facts.copy(),
             beliefs=tuple(_ordered([*self._believed, *self._beliefs.view.open()])),
             grants=tuple(_ordered([*self._granted, *self._grants.open()])),
             gaps=tuple(_ordered([*self._gaps, *self._beliefs.open_gaps()])),

@@ -64,7 +64,7 @@ def sequence_diagram(timeline: Timeline, since: Time = 0.0, until: Time | None =
     shown = _shown(timeline.trace, facts, sent)
     nodes = dict.fromkeys(name for each in sent for name in (each.sender, each.to))
     nodes.update(dict.fromkeys(observed.node for observed in facts))
-    return SequenceDiagram(tuple(nodes), tuple(_steps(timeline, facts, shown, since, end)))
+    return SequenceDiagram(tuple(nodes), tuple(_steps(timeline, shown, since, end)))
 
 
 def _shown(trace: Trace, facts: Sequence[ObservedFact], sent: Sequence[Sent]) -> set[int]:
@@ -85,12 +85,10 @@ def _shown(trace: Trace, facts: Sequence[ObservedFact], sent: Sequence[Sent]) ->
     return led | answers
 
 
-def _steps(
-    timeline: Timeline, facts: Sequence[ObservedFact], shown: set[int], since: Time, end: Time
-) -> Iterator[Arrow | Note]:
+def _steps(timeline: Timeline, shown: set[int], since: Time, end: Time) -> Iterator[Arrow | Note]:
     between: list[Sent] = []
     latest, drawn, left_out = since, 0, 0
-    for at, one in _in_order(timeline, facts, since, end):
+    for at, one in _in_order(timeline, since, end):
         if isinstance(one, Sent) and one.number not in shown:
             between.append(one)
             continue
@@ -122,18 +120,15 @@ def _arrow(one: Sent) -> Arrow:
     return Arrow(one.sender, one.to, f"{type(one.message).__name__} ({seconds(one.at)})", one.arrives is None)
 
 
-def _in_order(
-    timeline: Timeline, facts: Sequence[ObservedFact], since: Time, end: Time
-) -> list[tuple[Time, Sent | ObservedFact | str]]:
+def _in_order(timeline: Timeline, since: Time, end: Time) -> list[tuple[Time, Sent | ObservedFact | str]]:
     """Events before what happens at the same time; messages and facts as the nodes sent and told them."""
     happenings = [happening for happening in timeline.causes.happenings if since <= happening.at <= end]
     found: list[tuple[Time, Sent | ObservedFact | str]] = [(happening.at, happening.text) for happening in happenings]
-    told = {id(fact) for fact in facts}
     for each in timeline.sent_and_told:
         if isinstance(each, Sent):
             if since <= each.at <= end:
                 found.append((each.at, each))
-        elif id(each) in told:
+        elif since <= each.now <= end and is_significant(each.fact):
             found.append((each.now, each))
     return sorted(found, key=lambda each: each[0])
 

@@ -19,6 +19,7 @@ from protocols.facts import (
     Position,
     RebalanceBegan,
     Renewed,
+    Resends,
     Transition,
     Writes,
 )
@@ -142,7 +143,7 @@ def _facts(timeline: Timeline) -> Iterator[StoryLine]:
     cause_of = {observed: rebalance.cause for rebalance in timeline.rebalances for observed in rebalance.facts}
     for observed in timeline.facts:
         fact = observed.fact
-        if isinstance(fact, Committed | Delivered | Position | Epoch | Writes):
+        if isinstance(fact, Committed | Delivered | Position | Epoch | Writes | Resends):
             continue
         if isinstance(fact, Acquired | Renewed | Ended) and not trace.is_significant(fact):
             continue

@@ -6,7 +6,7 @@ brokers is told by the same code as a simulation. Also here: committed offsets, 
 which went back.
 """
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import NamedTuple, TypeVar
@@ -17,6 +17,7 @@ from protocols.java import Queue, sort_queues
 from protocols.load import quickly_made
 from protocols.timeline.causes import Causes
 from protocols.timeline.deliveries import Positions, burst, given_up, passed_over, positions, redelivered
+from protocols.timeline.fact_log import FactLog
 from protocols.timeline.lifetimes import Lifetimes
 from protocols.timeline.ownership import Double, Gap, Interval, OwnershipFigures, Pause
 from protocols.timeline.rebalances import Rebalance, completed, rebalances
@@ -59,16 +60,14 @@ class Commit(NamedTuple):
 _commit = quickly_made(Commit)
 
 
-def commits(facts: Iterable[tuple[Time, Committed]]) -> list[Commit]:
+def commits(facts: Iterable[tuple[Time, Committed]]) -> Iterator[Commit]:
     """The commits in the order in which brokers saw them."""
     stands: dict[tuple[str, Queue], int] = {}
-    found = []
     for now, fact in facts:
         key = fact.group, fact.queue
-        found.append(_commit((now, *fact, stands.get(key))))
+        yield _commit((now, *fact, stands.get(key)))
         if not fact.error:
             stands[key] = fact.offset
-    return found
 
 
 def back_within_a_generation(all_commits: Iterable[Commit]) -> list[Commit]:
@@ -99,7 +98,7 @@ class Timeline:
     end: Time
     causes: Causes
     """What the scenario let happen."""
-    facts: tuple[ObservedFact, ...]
+    facts: FactLog
     """Every fact."""
     beliefs: tuple[Interval, ...]
     """Ownership as members believe it."""
@@ -131,26 +130,19 @@ class Timeline:
         """Groups that no figure of sharing counts."""
         return self.broadcasting | self.without_owners
 
-    @cached_property
-    def _by_kind(self) -> Mapping[type, Sequence[ObservedFact]]:
-        found: dict[type, list[ObservedFact]] = {}
-        for observed in self.facts:
-            found.setdefault(type(observed.fact), []).append(observed)
-        return found
-
     def told(self, kind: type[F]) -> Iterator[tuple[Time, F]]:
         """The facts of this kind, each with its time."""
-        return ((observed.now, observed.fact) for observed in self._by_kind.get(kind, ()))
+        return self.facts.told(kind)
 
     @cached_property
     def rebalances(self) -> tuple[Rebalance, ...]:
         """In the order of their beginnings; members' passes that changed nothing are left out."""
         return tuple(rebalances(self.facts, self.causes, self.gaps, self.pauses))
 
-    @cached_property
-    def commits(self) -> tuple[Commit, ...]:
-        """What brokers were asked to take, and what administrators set."""
-        return tuple(commits(self.told(Committed)))
+    @property
+    def commits(self) -> Iterator[Commit]:
+        """What brokers were asked to take, and what administrators set; made anew each time, as there are many."""
+        return commits(self.told(Committed))
 
     @cached_property
     def commits_back(self) -> tuple[Commit, ...]:
@@ -195,7 +187,7 @@ class Timeline:
     @cached_property
     def last_of_generation(self) -> Mapping[tuple[str, int | None], ObservedFact]:
         """(Group, generation) to the last statement of a member about what it owns in it, if that is anything."""
-        stated = (observed for observed in self._by_kind.get(Owns, ()) if observed.fact.queues)
+        stated = (observed for observed in self.facts.of_kinds(Owns) if observed.fact.queues)
         return {(observed.fact.group, observed.fact.generation): observed for observed in stated}
 
     @cached_property

@@ -7,6 +7,7 @@ from compare.running.record import run_record
 from compare.running.run_variant import run_variant
 from compare.running.systems import scenario
 from compare.running.variants import variants_of
+from protocols.timeline.story import story
 from tests.compare.running.stories import told
 
 USUAL = "kafka:cooperative-sticky"
@@ -42,7 +43,9 @@ def outage_of(load: dict[str, object], *events: dict[str, object]) -> dict[str, 
         events=list(events),
         systems=["rocketmq:AVG"],
     )
-    return dict(run_record(run_variant(variants_of(of)[0])))
+    result = run_variant(variants_of(of)[0])
+    assert "b1 " in story(result.timeline)
+    return dict(run_record(result))
 
 
 def test_retried_and_twice_stored_records_of_producers_are_counted() -> None:

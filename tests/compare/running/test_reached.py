@@ -2,6 +2,7 @@
 
 import io
 import sys
+import weakref
 from threading import Event
 
 import pytest
@@ -26,6 +27,17 @@ def test_the_shares_of_runs_under_way_are_seen_and_forgotten_when_their_results_
             Event().wait(0.001)
     reached.is_done(1)
     assert reached.runs == 0
+
+
+def test_what_a_run_leaves_behind_goes_with_the_beginning_of_the_next_one(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "LOOKS_EVERY_S", 60.0)
+    held = [lambda: 1.0]
+    first = weakref.ref(held[0])
+    with Reached(1).following(0) as begins:
+        begins(held.pop())
+        assert first() is not None
+        begins(lambda: 0.25)
+        assert first() is None
 
 
 def test_a_run_that_is_watched_is_the_same(monkeypatch: pytest.MonkeyPatch) -> None:

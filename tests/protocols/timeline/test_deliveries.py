@@ -60,7 +60,7 @@ def test_a_commit_goes_back_only_against_what_stands_there() -> None:
         (4.0, Committed("g", A, 7, "c2", 2, "")),
         (5.0, Committed("g", B, 1, "c2", 2, "")),
     ]
-    found = commits(told)
+    found = list(commits(told))
     assert [each.back for each in found] == [False, False, True, True, False]
     assert [each.taken for each in found] == [True, False, True, True, True]
     assert [(each.at, each.before) for each in back_within_a_generation(found)] == [(4.0, 8)]
