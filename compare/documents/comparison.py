@@ -14,7 +14,7 @@ are ``int | N`` and ``float | N``: N is None in a `Record`, of which that is not
 from collections.abc import Mapping
 from typing import Generic, Never, NotRequired, TypeAlias, TypedDict, TypeVar
 
-from compare.documents.audit import LoadFigures, OptimumRecord
+from compare.documents.audit import LoadFigures, OptimumRecord, UntoldRecord
 from compare.documents.shared_delivery import SharedDeliveryRecord
 from compare.figures import Figure
 
@@ -261,11 +261,10 @@ ScaleRecord = TypedDict("ScaleRecord", {"at_s": float, "group": str, "lag": int,
 class VariantRecord(TypedDict, Generic[N]):
     """One run of a variant. ``fairness`` and ``optimum`` are those of its end, ``owners`` too: member to
     ``[topic, broker, number]`` of each queue. ``messages``: type to how many were sent; ``lost_messages``: how many of
-    these a fault of the network lost. ``traffic``: null where the frames of the system are not
-    known; ``shared_delivery``: where no group is delivered so. ``jitter``: whether start times and event times depend
-    on the seed.
-    ``capacity_per_s``: records per second that the members of the beginning can handle (null: handling takes no
-    time). ``outages``: only where servers fail and records are written."""
+    these a fault of the network lost. ``jitter``: whether start times and event times depend
+    on the seed. ``capacity_per_s``: records per second that the members of the beginning can handle. ``outages``: only
+    where servers fail. ``untold``: every figure that is null, by its dotted path, which stands for all below it, and
+    why; nulls of `causes`, `timeline` and `harm.because` are told by their types."""
 
     label: str
     system: str
@@ -300,6 +299,7 @@ class VariantRecord(TypedDict, Generic[N]):
     outages: NotRequired[list[OutageRecord]]
     after: list[AfterRecord[N]]
     checks: list[CheckRecord]
+    untold: list[UntoldRecord]
     causes: list[CauseRecord]
     timeline: list[IntervalRecord]
 

@@ -7,7 +7,9 @@ from dataclasses import dataclass
 from math import ceil
 from typing import NamedTuple
 
+from compare.documents.audit import ToldInPart, UntoldRecord
 from compare.documents.comparison import Record, SeedsRecord
+from compare.explaining.missing_figures import missing_figure_sentences
 from compare.figures import Figure
 from compare.figures.metric import alike
 from compare.figures.metrics import COLUMNS, COMPARED, GROUPS, HURTING, ON_CAPACITY, SETTLED, Metric
@@ -80,6 +82,25 @@ def known(table: Sequence[Sequence[Cell]]) -> list[int]:
         for at in range(len(COMPARED))
         if not table or any(row[at].text != _text(row[at].metric, None) for row in table)
     ]
+
+
+def untold_sentences(records: Sequence[Record], table: Sequence[Sequence[Cell]]) -> list[str]:
+    """Why `rows` have no value where they have those of other variants, one sentence per reason."""
+    headings = {COMPARED[at].path: COMPARED[at].heading.partition(",")[0] for at in known(table)}
+    groups: list[ToldInPart] = []
+    for record, row in zip(records, table, strict=True):
+        missing = [cell.metric for cell in row if cell.text == number(None) and cell.metric.path in headings]
+        told: list[UntoldRecord] = [
+            {"figures": [metric.path for metric in missing if _is_among(metric, each["figures"])], "why": each["why"]}
+            for each in record["untold"]
+        ]
+        groups.append({"group": record["label"], "partial": None, "untold": told})
+    return missing_figure_sentences(groups, headings)
+
+
+def _is_among(metric: Metric, figures: Sequence[str]) -> bool:
+    path = f"{metric.path}.min" if metric.unit == "range" else metric.path
+    return any(f"{path}.".startswith(f"{each}.") for each in figures)
 
 
 def _value(record: Record, path: str, seeds: Seeds) -> "_Values":

@@ -14,6 +14,7 @@ from typing import NamedTuple, TypeAlias
 from compare.documents.comparison import After
 from compare.formatting import duration
 from compare.running.outages import BrokersDown
+from compare.running.reason_kinds import NO_SETTING
 from compare.running.reasons import in_common
 from protocols import Queue
 from protocols.engine.nodes import Time
@@ -50,6 +51,9 @@ UNSYNCED = frozenset({"PREPARING_REBALANCE", "COMPLETING_REBALANCE"})
 LIMITS = ("max.poll.records", "session.timeout.ms")
 """What decides whether a loop comes back to its poll before the session runs out."""
 
+
+PULLED_MS: Time = 1_000.0
+"""An offset that came within so long before came with a pull, not at the end of an interval."""
 
 LATE_MS: Time = 10_000.0
 """A commit within so long of the last record that was handled is the one of that record."""
@@ -331,7 +335,7 @@ class Doings:
         if self.waits_since(before, since, UNSYNCED) is not None:
             return Why(f"{before} waits in a rebalance, hands out what it has read, and cannot commit", LIMITS)
         if self._timeline.causes.ended_between(before, since, again.since):
-            return Why(f"{before} ends before its next commit")
+            return self._ends_before_commit(before, again, handled)
         if self.stands_still(before, since, again.since):
             return Why(f"{before} stands still before its next commit")
         limit = self.exceeded((before,), since, again.until)
@@ -350,6 +354,17 @@ class Doings:
             of = f"{duration(joining / 1000)} of the {duration((again.since - last) / 1000)}"
             return Why(f"{before} waits in a rebalance for {of} since the last commit, and cannot commit then", LIMITS)
         return Why(f"the last commit before is {duration((again.since - last) / 1000)} old")
+
+    def _ends_before_commit(self, before: str, again: Delivered, handled: Delivered) -> Why:
+        """RocketMQ's pulls bring the offset along (spec rocketmq 2.10): where one just did, not the interval of commits
+        decides, but how many records a pull brings."""
+        commits = self.commits.get((again.group, again.queue), ())
+        earlier = commits[: bisect_right(commits, again.since, key=_AT)]
+        last = next((each for each in reversed(earlier) if each.taken and each.member == before), None)
+        if again.queue.broker and last is not None and handled.until - last.at < PULLED_MS:
+            settings = ("pullBatchSize",) if min(again.end, handled.end) - last.offset > 1 else (NO_SETTING,)
+            return Why(f"{before} ends between handling them and its next pull, which brings the offset", settings)
+        return Why(f"{before} ends before its next commit")
 
     def _unsynced(self, member: str, since: Time, until: Time) -> Time:
         """For how long of this time the member has no share and so commits nothing."""

@@ -12,7 +12,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import pairwise
 from math import ceil
-from typing import Final, cast
+from typing import cast
 
 from compare.documents.comparison import (
     CausedRecord,
@@ -37,6 +37,7 @@ from compare.running.production import ProductionHistory, keys_of, productions
 from compare.running.run_variant import RunResult, capacity_at_start
 from compare.running.systems import system_of
 from compare.running.traffic import traffic_of
+from compare.running.untold import NO_OWNERS, untold
 from compare.running.work import shared_work
 from protocols import Queue, queue_key
 from protocols.engine.nodes import Time
@@ -50,9 +51,6 @@ from protocols.timeline.rebalances import Rebalance
 from protocols.timeline.records import hidden_over_time, redeliveries
 from protocols.timeline.story import causal_chain
 from protocols.timeline.timeline import Timeline
-
-NO_OWNERS: Final = "records are given out one by one, so no queue has an owner"
-"""Why figures of ownership are null."""
 
 MOST_STEPS = 240
 """Points of hidden records over time; each is the most of its piece of the run."""
@@ -150,17 +148,24 @@ def run_record(result: RunResult, phases: Sequence[Phase] = ()) -> Record:
         "harm": harm_of(result, production, of_groups, disorder, settled(measured), after),
         "after": after,
         "checks": [],
+        "untold": [],
         "causes": [_cause(timeline, rebalance) for rebalance in timeline.rebalances],
         "timeline": _intervals(timeline, ending.names),
     }
-    if any(isinstance(event, BrokerEvent) for event in result.variant.scenario.events):
-        record["outages"] = outages_of(result, production)
+    _add_events(result, production, record)
     _blank(record)
-    if result.variant.scenario.scale:
-        record["scale"] = _decisions(result)
     record["checks"] = [check.document() for check in checks_of(result, measured, record)]
     add_failed(result, record)
+    record["untold"] = untold(record)
     return record
+
+
+def _add_events(result: RunResult, production: Mapping[Queue, ProductionHistory], record: Record) -> None:
+    """What only some scenarios have: servers that fail, autoscalers."""
+    if any(isinstance(event, BrokerEvent) for event in result.variant.scenario.events):
+        record["outages"] = outages_of(result, production)
+    if result.variant.scenario.scale:
+        record["scale"] = _decisions(result)
 
 
 def _blank(record: Record) -> None:

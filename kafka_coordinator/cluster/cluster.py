@@ -312,14 +312,14 @@ class KafkaCluster:
             wait = waits or was
             if wait is None or (was and waits and was.acknowledged == waits.acknowledged):
                 continue
+            simulation = self.simulation
             fact = Writes(
                 queue_of(partition),
                 self.topics.per_second(partition),
                 partition in self._waiting,
-                self._outages.at_most(wait),
+                self._outages.at_most(wait, simulation.now),
                 acknowledged=wait.acknowledged,
             )
-            simulation = self.simulation
             simulation.observer.fact(simulation.now, CONTROLLER, fact, simulation.root, simulation.handling)
         self._load_changed()
 

@@ -4,7 +4,8 @@ With ``acks=all`` a record is acknowledged when every in-sync replica has it, an
 have (the high watermark), nor while fewer are in sync than ``min.insync.replicas`` demands. So a broker that answers no
 more holds up every partition that it replicates, until the controller takes it out of their in-sync sets, and by full
 connections the other partitions of the leaders of these. Records wait in the producers meanwhile (`buffer.memory` is
-not modelled), and come all at once afterwards; ``delivery.timeout.ms`` after they were sent they are given up.
+not modelled), and come all at once afterwards; ``delivery.timeout.ms`` after they were sent they are given up. A
+producer that may not retry (``retries`` 0) gives up what was under way to a leader that went.
 
 Delays without a setting of their own are what real clusters took.
 """
@@ -33,6 +34,7 @@ class ProducerSettings:
     acks: str = "all"
     request_timeout_ms: int = 30_000
     delivery_timeout_ms: int = 120_000
+    retries: int = 2_147_483_647
 
     @classmethod
     def of(cls, given: Mapping[str, object]) -> "ProducerSettings":
@@ -42,7 +44,7 @@ class ProducerSettings:
         request, delivery = (
             whole_number(name, asked[name], 1) for name in ("request.timeout.ms", "delivery.timeout.ms")
         )
-        return cls(_acks(asked["acks"]), request, delivery)
+        return cls(_acks(asked["acks"]), request, delivery, whole_number("retries", asked["retries"], 0))
 
 
 PRODUCER: Final[Mapping[str, str]] = {field.name.replace("_", "."): field.name for field in fields(ProducerSettings)}
@@ -56,6 +58,9 @@ def _acks(value: object) -> str:
     return text
 
 
+IN_FLIGHT_MS: Final = 100.0
+"""How long a producer sends to a leader that does not answer, until the connection is full of requests
+(`max.in.flight.requests.per.connection` 5). Each of them fails once, which a single retry outlasts."""
 APPLIED: Final[Span] = (150.0, 200.0)
 """From a change of in-sync sets until what waited for it is acknowledged: brokers apply the metadata."""
 FOUND: Final[Span] = (300.0, 400.0)
@@ -94,12 +99,18 @@ class Silence(NamedTuple):
 class Wait(NamedTuple):
     """A partition waits from ``since`` on. ``leader``: who led it then and is silent, None where that is not why.
     ``due``: when it goes on, where that is known. ``acknowledged``: whether records are acknowledged all the same, and
-    only cannot be read."""
+    only cannot be read. ``moved``: whether a controlled shutdown gave it another leader."""
 
     since: Time
     leader: Silence | None
     due: Time | None = None
     acknowledged: bool = False
+    moved: bool = False
+
+    @property
+    def fails(self) -> bool:
+        """Whether requests fail that are under way when it begins: broken off, timed out, NOT_LEADER_OR_FOLLOWER."""
+        return self.leader is not None or self.moved
 
 
 class Outages:
@@ -127,9 +138,13 @@ class Outages:
         """Whether a leader alone acknowledges records, which nobody reads before all in-sync replicas have them."""
         return self._producer.acks != "all"
 
-    def at_most(self, wait: Wait) -> Time:
-        """How long a record waits before its producer gives it up."""
-        return inf if wait.acknowledged else self._producer.delivery_timeout_ms
+    def at_most(self, wait: Wait, now: Time) -> Time:
+        """How long a record has waited that its producer gives up now."""
+        if wait.acknowledged:
+            return inf
+        fails = wait.fails and not self._producer.retries
+        waited = max(0.0, now - wait.since - IN_FLIGHT_MS) if fails else inf
+        return min(self._producer.delivery_timeout_ms, waited)
 
     @property
     def waiting(self) -> Mapping[Partition, Wait]:
@@ -195,7 +210,8 @@ class Outages:
             if self._controller.leader(partition) and partition not in self._writing:
                 own = self._delay(STOPPED, "own", broker, now)
                 due = now + (own if partition in moved else self._delay(STOPPED_ELSEWHERE, "others", broker, now))
-                self._writing[partition] = Wait(now, None, due, self.acknowledged and partition not in moved)
+                its = partition in moved
+                self._writing[partition] = Wait(now, None, due, self.acknowledged and not its, its)
                 if partition in moved:
                     self._reading[partition] = Wait(now, None, due)
         return self._next(now)
@@ -266,7 +282,7 @@ class Outages:
         return changed
 
     def _close(self, partition: Partition, wait: Wait, now: Time) -> None:
-        since, late = wait.since, now - self.at_most(wait)
+        since, late = wait.since, now - self.at_most(wait, now)
         if late > since:
             self._given_up[partition] = (*self._given_up.get(partition, ()), (since, late))
         self._held[partition] = (*self._held.get(partition, ()), (max(since, late), now))

@@ -36,8 +36,8 @@ class LoadPart(fields.Part):
     by an event (but for percentages)."""
     producer: fields.Settings = Field(default_factory=dict)
     """Settings of the producers, under the systems' own names: Kafka's `acks`, `request.timeout.ms`,
-    `delivery.timeout.ms`; RocketMQ's `sendMsgTimeout`, `retryTimesWhenSendFailed`, `sendLatencyFaultEnable`. A system
-    passes over those that only others have."""
+    `delivery.timeout.ms`, `retries`; RocketMQ's `sendMsgTimeout`, `retryTimesWhenSendFailed`, `sendLatencyFaultEnable`.
+    A system passes over those that only others have."""
     selector: Literal["key"] | None = None
     """``key``: a record goes to the queue that its key selects (key % queues), as ordered records do: RocketMQ's
     producers then try no other queue. Left out, they take the queues in turn. For Kafka both are the same."""

@@ -67,6 +67,15 @@ def test_what_waits_for_longer_than_the_delivery_timeout_is_given_up() -> None:
     assert len(handled(seen)[0]) == 240
 
 
+@rows("how, retries, lost", [("kill", 0, 1), ("freeze", 0, 1), ("kill", 1, 0), ("stop", 1, 0)])
+def test_a_producer_without_retries_gives_up_what_is_under_way(how: str, retries: int, lost: int) -> None:
+    # A record of each partition is sent within 0.1 s of 60 s.
+    seen = story(broker(60, how), broker(75, "return"), replicas=3, settings={"producer.retries": retries}).to_end(120)
+    assert [240 - len(handled(seen)[number]) for number in range(6)] == [
+        lost * (number in ON_B2) for number in range(6)
+    ]
+
+
 def test_both_replicas_down_and_the_last_one_has_to_come_back() -> None:
     events = broker(60, "stop"), broker(70, "stop", "b3"), broker(80, "return"), broker(100, "return", "b3")
     seen = story(*events, replicas=2).to_end(120)

@@ -180,7 +180,7 @@ def plan(recording: Recording) -> Plan:
 WARM_UP = 30_000.0
 """The groups have settled when a recording begins."""
 TOPIC = "topic"
-PRODUCER = ("acks", "request.timeout.ms", "delivery.timeout.ms")
+PRODUCER = ("acks", "request.timeout.ms", "delivery.timeout.ms", "retries")
 BROKER = (
     "broker.session.timeout.ms",
     "broker.heartbeat.interval.ms",

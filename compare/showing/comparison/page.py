@@ -16,7 +16,7 @@ from markupsafe import Markup
 from compare.documents.audit import OptimumRecord
 from compare.documents.comparison import Fairness, Record, ScenarioDocument, SeedsRecord, VerdictRecord
 from compare.explaining.document import Measured
-from compare.explaining.standing import decisions, known, named, rows
+from compare.explaining.standing import decisions, known, named, rows, untold_sentences
 from compare.figures.metrics import COLUMNS, COMPARED, GROUPS, Metric
 from compare.formatting import many, number, variant_name, visible
 from compare.running.runs import MeasuredRun, variation
@@ -209,6 +209,7 @@ def _static(
     varying = [record["seed"] for record in records if record["jitter"]]
     seeds = document.get("seeds", {})
     beside = any(seed["beside"] for seed in seeds.values())
+    table = rows(records, seeds)
     return {
         "name": scenario.name,
         "about": " ".join(scenario.about.split()),
@@ -227,8 +228,9 @@ def _static(
         "assumptions": [assumption["text"] for assumption in document["assumptions"]],
         "rows": [
             {"parts": _PARTS.findall(record["label"]), "cells": [cells[at] for at in columns]}
-            for record, cells in zip(records, rows(records, seeds), strict=True)
+            for record, cells in zip(records, table, strict=True)
         ],
+        "untold": untold_sentences(records, table),
         "runs": max((seed["runs"] for seed in seeds.values()), default=1),
         "variants": [_variant(record, document["verdict"]) for record in records],
     }

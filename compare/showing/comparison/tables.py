@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from compare.documents.comparison import After, Fairness, Record, ScenarioDocument, SeedsRecord, VerdictRecord
-from compare.explaining.standing import decisions, known, rows
+from compare.explaining.standing import decisions, known, rows, untold_sentences
 from compare.figures.metrics import COLUMNS, COMPARED, GROUPS
 from compare.formatting import many, number, ratio
 from compare.running.baseline import Change, sentence
@@ -168,6 +168,8 @@ class _Tables:
                 self._print(group.capitalize(), [COMPARED[at].heading for at in shown], cells)
         if alike:
             print_line(f"Alike in all variants: {'; '.join(alike)}.", self.format)
+        for line in untold_sentences(self.variants, found):
+            print_line(line, self.format)
 
     def events(self) -> None:
         """How many queues the members have after each event, and how even that is."""

@@ -137,6 +137,36 @@ def test_offsets_that_a_killed_broker_had_not_written_are_told_as_that(does: str
     assert ("had not written to disk" in first["mechanism"]) == (does == "kill")
 
 
+@rows(
+    "written, name, values, setting, most",
+    [
+        # Of two queues one record each has come after the last pull, whatever the interval of commits.
+        (0, "persistConsumerOffsetInterval", (1_000, 20_000), "no setting", (2, 2)),
+        # 2,000 records a queue are read in batches, and each pull commits what was handled before it.
+        (12_000, "pullBatchSize", (4, 32), "pullBatchSize: {}", (8, 64)),
+    ],
+)
+def test_what_a_killed_reader_of_rocketmq_had_not_committed_is_what_a_pull_brought(
+    written: int, name: str, values: tuple[int, int], setting: str, most: tuple[int, int]
+) -> None:
+    for value, limit in zip(values, most, strict=True):
+        scenario = made(
+            topics={"X": 6},
+            group={
+                "name": "g",
+                "members": {"c1..c3": {"subscribe": ["X"], "handle": "10ms", "settings": {name: value}}},
+            },
+            load={"produce": "10/s"},
+            events=[{"at": "40s", "produce": {"X": written}}, {"at": "53s", "crash": "c2"}],
+            run={"for": "90s", "seed": 1},
+            systems=["rocketmq:AVG"],
+        )
+        (found,) = ran(scenario)[1]["variants"]
+        (reason,) = found["harm"]["because"]["redelivered"]
+        assert reason["setting"] == setting.format(value)
+        assert 0 < found["redelivered"] <= limit
+
+
 def test_a_rebalance_that_waits_for_a_killed_process_names_its_session() -> None:
     """The only member is killed at 60 s and starts again at 80 s as another member: the coordinator waits for the old
     one until 45 s after its last heartbeat (spec kafka 2.6)."""
