@@ -154,6 +154,11 @@ class TargetComputed(Coordinates):
 
 
 @record
+class Unloaded(Coordinates):
+    """The broker gives the group up: another one coordinates it."""
+
+
+@record
 class OtherKind(Coordinates):
     """The group is of another kind; ``kind``: `share` or `streams`."""
 

@@ -23,6 +23,7 @@ from compare.logs.broker_events import (
     NotWritten,
     Preparing,
     Stabilized,
+    Unloaded,
 )
 from compare.logs.client_events import ClientBooted, CoordinatorGone, NotCoordinator
 from compare.logs.events import Event, Stream
@@ -67,8 +68,8 @@ def judged(events: Iterable[Event], brokers: Sequence[Event]) -> tuple[list[Even
             if event.members != 0:
                 loads.append(Load(event.at, event, _moved(event, owner, brokers)))
             owner = stream
-        elif isinstance(event, NotWritten):
-            if "not the correct coordinator" in event.why or "NotCoordinator" in event.why:
+        elif isinstance(event, NotWritten | Unloaded):
+            if isinstance(event, Unloaded) or "not the correct coordinator" in event.why or "NotC" in event.why:
                 kept = _without_burst(kept, event)
         elif owner is None or owner is stream or id(stream) not in seen:
             owner = stream
@@ -102,10 +103,12 @@ def _moved(event: Loaded, owner: Stream | None, brokers: Sequence[Event]) -> boo
     return False if restarted else None
 
 
-def _without_burst(kept: list[Event], failed: NotWritten) -> list[Event]:
-    """What a broker had printed about the group since it woke, before it said that it could not write it."""
+def _without_burst(kept: list[Event], failed: NotWritten | Unloaded) -> list[Event]:
+    """What a broker had printed about the group since it woke, before it said that it could not write it; before it
+    gives the group up, only where that ends sessions."""
     since = failed.at
     dropped: set[int] = set()
+    has_expired = False
     for event in reversed(kept):
         if event.stream is not failed.stream:
             continue
@@ -114,7 +117,9 @@ def _without_burst(kept: list[Event], failed: NotWritten) -> list[Event]:
             break
         since = event.at
         dropped.add(id(event))
-    return [event for event in kept if id(event) not in dropped]
+        has_expired = has_expired or isinstance(event, Failed)
+    is_void = has_expired or isinstance(failed, NotWritten)
+    return [event for event in kept if id(event) not in dropped] if is_void else kept
 
 
 def _without_doubtful(kept: list[Event], several: bool) -> list[Event]:

@@ -55,7 +55,8 @@ class Stream:
 class Place:
     """Where a line stands, and when it was printed.
 
-    ``order``: its number in the file, from 1; below zero in a file whose newest line stands first; ``stamp``: seconds
+    ``number``: that of the line in its file, from 1; ``order``: the same, or what the lines' times make of it: below
+    zero in a file whose newest line stands first, from 1 in one without an order (`disorder`); ``stamp``: seconds
     since 1970 as printed (since midnight where ``clock`` is ``day``); ``clock``: ``utc`` (exact), ``local`` (date, no
     zone), ``day`` (time of day only) or ``none``; ``hint``: seconds since 1970 that the text itself or the container's
     wrapper states; ``east``: seconds east of UTC of the zone that its time states; ``at``: seconds since 1970, UTC,
@@ -65,6 +66,7 @@ class Place:
 
     stream: Stream
     file: str
+    number: int
     order: int
     stamp: float | None = None
     clock: str = "none"
@@ -96,7 +98,7 @@ class Event:
     @property
     def evidence(self) -> tuple[str, int]:
         """File and line number, from 1."""
-        return self.place.file, abs(self.place.order)
+        return self.place.file, self.place.number
 
 
 @record

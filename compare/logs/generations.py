@@ -60,7 +60,7 @@ def reduced(
         (each for each in collector.found if each.consumer_protocol or any(event.place.sure for event in each.events)),
         key=lambda each: (each.at, each.generation or 0),
     )
-    drafts = [each for place, each in enumerate(drafts) if not _overtaken(each, drafts[place + 1 : place + 3])]
+    drafts = [each for place, each in enumerate(drafts) if not _overtaken(each, drafts[max(0, place - 1) : place + 3])]
     drafts, open_ = unseen_generations(drafts, events, departures)
     departures = [replace(each, unplaced=id(each) in open_) for each in departures]
     if not broker_seen:
@@ -70,12 +70,16 @@ def reduced(
     return [each.frozen(group) for each in drafts]
 
 
-def _overtaken(each: Draft, later: Sequence[Draft]) -> bool:
+def _overtaken(each: Draft, near: Sequence[Draft]) -> bool:
     """Whether a broker began it that was not the coordinator any more: numbers only grow, and a later one is not
-    higher."""
+    higher, or a client joins an earlier one later."""
     if each.generation is None or each.consumer_protocol or each.stabilized is not None or each.ready is not None:
         return False
-    return any((other.generation or each.generation + 1) <= each.generation for other in later)
+    lower = [
+        other for other in near if other is not each and (other.generation or each.generation + 1) <= each.generation
+    ]
+    late = (event.at for other in lower for event in other.events if isinstance(event, Joined))
+    return any(other.at > each.at for other in lower) or any(at > each.at + _BEFORE_S for at in late)
 
 
 class _Sharing:
@@ -206,6 +210,8 @@ class _Sharing:
     def _joined_now(self, event: Added | Announced | GivenId, each: Draft) -> bool:
         """Whether a member that was given an id then is new in this rebalance, though others are missing before."""
         own = [known for known in self.own[event.member] if isinstance(known, Joined)]
+        if own and self.processes.was_in_before(own[0]):
+            return False
         told = own[0].generation if own else None
         if not each.trigger or each.begun is None:
             return told is not None and told == each.generation

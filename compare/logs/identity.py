@@ -179,10 +179,15 @@ class Processes:
         started: set[str] | None = None
         is_new = False
         held: dict[str, str] = {}
+        fresh: set[str] = set()  # clients that have subscribed, "" after the first lines of a process
         held_before: dict[str, str] = {}  # its last start, where no other line with a member id came since
         first: dict[str, tuple[int, int]] = {}
         for event in own:
             place = self._place(event)
+            if isinstance(event, Subscribed | ClientBooted):
+                fresh.add(event.client)
+            elif isinstance(event, Joined):
+                fresh -= {event.client, ""}
             if event.member and isinstance(event, _HOLDS):
                 first.setdefault(event.member, place)
                 if held_before.pop(event.client, "") == event.member:
@@ -197,7 +202,8 @@ class Processes:
                 begun, started = {}, set()
             elif started is not None and event.client not in started:
                 begun.setdefault(event.client, place)
-            if isinstance(event, ClientStarted):
+            goes_on = stream.library == "java" and event.client in held and fresh.isdisjoint({event.client, ""})
+            if isinstance(event, ClientStarted) and not goes_on:  # one that has lost its cluster prints it again
                 # Some of a new process's lines come before the one that every library prints once.
                 self._starts.setdefault((number, event.client), []).append(begun.pop(event.client, place))
                 held_before[event.client] = held.get(event.client, "")

@@ -27,6 +27,7 @@ from compare.logs.broker_events import (
     Stabilized,
     SubscriptionUpdated,
     TargetComputed,
+    Unloaded,
     WentAway,
 )
 from compare.logs.events import Event, Place
@@ -145,6 +146,7 @@ _COORDINATOR = table(
     (Loaded, "Loading group metadata for {group} with generation {generation}"),
     (Loaded, "Loaded classic group {group} with {members} members"),
     (Loaded, "Loaded consumer group {group} with {members} members"),
+    (Unloaded, "[GroupId={group}] Unloading group metadata for generation {}"),
     (NotWritten, "Failed to write empty metadata for group {*group}: {why}"),
     (
         Replaced,

@@ -210,6 +210,7 @@ _KAFKAJS = {
     "[Consumer] Stopped": Leaves,
     "[Consumer] Restarting": Asked,
     "[Connection] Response LeaveGroup(": Unanswered,
+    "[Connection] Response Heartbeat(": ToldToRejoin,
     "[Runner] The group is rebalancing, re-joining": ToldToRejoin,
     "[Runner] The coordinator is not aware of this member": UnknownMember,
     "[ConsumerGroup] The coordinator is not aware of this member": UnknownMember,
@@ -327,11 +328,14 @@ def of_kafkajs(message: str, fields: Mapping[str, object], place: Place) -> Read
         return "kafkajs", None
     if message.startswith("[Connection] Response ") and (denied := _denied(fields, place)):
         return "kafkajs", denied
+    said = str(fields.get("error", ""))
     if event is Unanswered:
-        event = UnknownMember if "not aware of this member" in str(fields.get("error", "")) else None
+        event = UnknownMember if "not aware of this member" in said else None
+    if event is ToldToRejoin and message.startswith("[Connection]") and "is rebalancing" not in said:
+        event = None
     named = {"group": "groupId", "member": "memberId", "client": "clientId"}
     parts = {part: value for part, name in named.items() if isinstance(value := fields.get(name), str) and value}
-    if event is ToldToRejoin and "not the correct coordinator" in str(fields.get("error", "")):
+    if event is ToldToRejoin and "not the correct coordinator" in said:
         event = NotCoordinator
     return "kafkajs", None if event is None else event(place=place, **parts)
 

@@ -102,11 +102,13 @@ def _rotation(name: str) -> tuple[str, tuple[int, str, int]]:
 
 @dataclass(slots=True)
 class Reading:
-    """What reading a file found out: how many lines it has, whether the file is cut off, and why it is not read."""
+    """What reading a file found out: how many lines it has, whether the file is cut off, and why it is not read;
+    ``mixed``: that its lines stand in no order of time."""
 
     lines: int = 0
     cut: str = ""
     unread: str = ""
+    mixed: str = ""
 
 
 def blocks(file: LogFile, found: Reading) -> Iterator[bytes]:

@@ -23,6 +23,7 @@ from compare.logs.client_events import (
     Subscribed,
     Threw,
 )
+from compare.logs.disorder import NOT_READ, READ, TextOrder, in_order
 from compare.logs.events import Event, Place, Stream
 from compare.logs.kafka_broker import of_broker
 from compare.logs.kafka_clients import is_idle_java, of_java, of_kafkajs, of_librdkafka, of_python
@@ -157,10 +158,10 @@ class Sources:
                 elif not stream.read.get(library) and library != "java":
                     rows.append(_row(name, unread, library, "none of its lines tells of a group"))
         for file in self.files:
-            lines = self.read.get(file.name, Reading()).lines
-            if file.name not in used and lines and not file.name.endswith(_NO_LOGS):
+            known = self.read.get(file.name, Reading())
+            if file.name not in used and known.lines and not (known.unread or file.name.endswith(_NO_LOGS)):
                 why = "no line of a client or a broker that is known; librdkafka and sarama print none by default"
-                rows.append(_row(file.name, lines, None, why))
+                rows.append(_row(file.name, known.lines, None, why))
         return rows
 
     def skipped(self) -> list[dict[str, str]]:
@@ -176,6 +177,8 @@ class Sources:
             if reading.cut:
                 why = f"the packed file is {reading.cut} after line {reading.lines}: what comes before was read"
                 rows.append({"file": name, "why": why})
+            if reading.mixed:
+                rows.append({"file": name, "why": reading.mixed})
         return rows
 
 
@@ -196,6 +199,7 @@ def read(
     for file in files:
         found.read[file.name] = reading = Reading()
         head: tuple[int, Unwrapped] | None = None
+        text = TextOrder()
         for order, raw in _oldest_first(lines_with(file, KEYS, reading)):
             number, line = abs(order), decoded(raw)
             if is_idle_java(line):
@@ -213,7 +217,8 @@ def read(
             if stream is None:
                 stream = streams[key] = Stream(file.base, shape.container)
                 stream.zone = _zone_of(file, shape.container, zones)
-            place = Place(stream, file.name, order, shape.stamp, shape.clock, shape.hint)
+            text.see(raw, shape.stamp)
+            place = Place(stream, file.name, number, order, shape.stamp, shape.clock, shape.hint)
             event = _meaning(shape, shape.message, line, place)
             if (event is not None or stream.lines or stream.quoted) and file.name not in stream.files:
                 stream.files.append(file.name)
@@ -225,12 +230,26 @@ def read(
         for stream in streams.values():
             if file.name in stream.files:
                 stream.lengths[file.name] = reading.lines
+                _bring_in_order(stream, file, text, reading)
     found.streams = [
         stream
         for _, stream in sorted(streams.items(), key=lambda item: (item[0][0], item[0][1] or ""))
         if stream.events or stream.lines or stream.quoted
     ]
     return found
+
+
+def _bring_in_order(stream: Stream, file: LogFile, text: TextOrder, reading: Reading) -> None:
+    """Put what was read of a file into the order of time, or leave it out where that is lost."""
+    own = [event for event in stream.events if event.place.file == file.name]
+    ordered = in_order(own, text) if own else None
+    if ordered is None:
+        return
+    reading.mixed, reading.unread = (READ, reading.unread) if ordered else ("", NOT_READ)
+    for order, event in enumerate(ordered, 1):
+        event.place.order = order
+    stream.lengths[file.name] = len(ordered)
+    stream.events[-len(own) :] = ordered
 
 
 def _oldest_first(lines: Iterator[tuple[int, bytes]]) -> Iterator[tuple[int, bytes]]:

@@ -71,6 +71,7 @@ class Returns:
         self._vanished: set[str] = set()
         self._complete = False
         self._over = float("-inf")
+        self._is_over = True
         self._generation: int | None = None
         self.follows = False
         """Whether the rebalance is that after the one before."""
@@ -113,7 +114,7 @@ class Returns:
 
     def end(self, each: Rebalance, place: int) -> None:
         """The rebalance is over: who is in the group now."""
-        self._over = each.over
+        self._over, self._is_over = each.over, each.end is not None
         for departure in each.departures:
             self._leave(departure.member)
         self._vanished.difference_update(each.joined, each.seen)
@@ -282,7 +283,7 @@ class Returns:
             return Return((AFTER_FENCING,), None, signs)
         own = self._signs[process].between(each.at - _SAME_TROUBLE_S, each.over) if process in self._signs else []
         since = max((event.at for event in own if isinstance(event, Joining)), default=each.at)
-        told = self._told.between(self._over, since - _AT_ONCE_S)
+        told = self._told.between(self._over, since - _AT_ONCE_S) if self._is_over else []
         if any(self._processes.of(event) != process for event in told):
             return Return((AFTER_FENCING,), None, signs, old=old)
         around = self._troubles.between(signs[0].at - _SAME_TROUBLE_S, signs[0].at + _SAME_TROUBLE_S) if signs else []

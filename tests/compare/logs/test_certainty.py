@@ -2,6 +2,7 @@
 
 import gzip
 import json
+import random
 import re
 from collections.abc import Callable
 from datetime import datetime, timedelta
@@ -68,6 +69,15 @@ def _in_one_file(texts: dict[str, str]) -> dict[str, str]:
     return {"clients.log": "\n".join(line for _, _, line in sorted(dated, key=lambda each: each[:2]))}
 
 
+def _lines(change: Callable[[list[str]], list[str]]) -> Callable[[dict[str, str]], dict[str, str]]:
+    return lambda texts: {name: "\n".join(change(text.split("\n"))) for name, text in texts.items()}
+
+
+_later_half_first = _lines(lambda lines: lines[len(lines) // 2 :] + lines[: len(lines) // 2])
+_sorted = _lines(sorted)
+_shuffled = _lines(lambda lines: random.Random(7).sample(lines, len(lines)))
+
+
 def _shortened(texts: dict[str, str]) -> dict[str, str]:
     """A collector cuts long lines."""
     return {name: "\n".join(line[:180] for line in text.split("\n")) for name, text in texts.items()}
@@ -83,6 +93,10 @@ def _shortened(texts: dict[str, str]) -> dict[str, str]:
         ("slow-kafka-python-41", "clients_only", _in_one_file, False),
         ("slow-aiokafka-41", "clients_only", _in_one_file, True),
         ("consumer-protocol-crash-confluent-44", "brokers_only", _shortened, False),
+        ("rolling-deploy-41", "all_files", _later_half_first, True),
+        ("consumer-protocol-slow-44", "all_files", _shuffled, True),
+        ("slow-kafka-python-41", "all_files", _shuffled, True),
+        ("broker-frozen-java-3b-41", "all_files", _sorted, True),
     ],
 )
 def test_other_ways_to_print_make_no_statement_false(
@@ -99,6 +113,28 @@ def test_other_ways_to_print_make_no_statement_false(
     judgement = judge(truth_of(name), report(sorted(folder.iterdir())), side)
     assert judgement.false == []
     assert (judgement.found == judged(name, side).found) == same
+
+
+@rows(
+    ("printed", "said"),
+    [
+        (_sorted, ""),
+        (_shuffled, "its lines stand in no order of time: they were read in the order of their times"),
+        (
+            lambda texts: _sorted(_whole_seconds(texts)),
+            "its lines were sorted or mixed and show whole seconds, so that their order is lost: give it as written",
+        ),
+    ],
+)
+def test_a_file_without_order_is_named(
+    printed: Callable[[dict[str, str]], dict[str, str]], said: str, tmp_path: Path
+) -> None:
+    text = unpacked(INCIDENTS / "rolling-deploy-41" / "broker.log.gz").decode()
+    (tmp_path / "broker.log").write_text(printed({"broker.log": text})["broker.log"], encoding="utf-8")
+    document = report([tmp_path / "broker.log"])
+    assert [each["why"] for each in document["skipped"]] == ([said] if said else [])
+    assert bool(document["groups"]) == ("order is lost" not in said)
+    assert document["not_understood"] == []
 
 
 LINE = re.compile(r"\[?([\d-]{10})[ T](\d\d):(\d\d):(\d\d),(\d{3})\]? (\w+) (.*) \(([\w.$]+)\)$")

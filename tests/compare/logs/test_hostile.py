@@ -99,7 +99,7 @@ def test_work_is_linear_in_the_length_of_a_line() -> None:
     def looked(repeated: int) -> int:
         client = " in group g has failed, groupId=g] , clientId= with group instance id has left group" * repeated
         Counted.looked = 0
-        place = Place(Stream("a", None), "a", 1)
+        place = Place(Stream("a", None), "a", 1, 1)
         head = "[GroupCoordinator id=1] "
         of_broker(
             Counted(f"{head}Member {client}-{UUID.format(1)} in group g has failed, removing it from the group"), place

@@ -148,7 +148,7 @@ def big(rebalances: int, members: int) -> GroupLog:
     for number in range(rebalances):
         at = 1_790_000_000.0 + 4 * number
         member, back = ids[number // 2 % members], number % 2
-        place = Place(stream, "broker.log", number + 1, at=at)
+        place = Place(stream, "broker.log", number + 1, number + 1, at=at)
         line = Preparing(place=place, group="big", generation=number + 1, reason="")
         name = "member_rejoined_after_poll_timeout" if back else "poll_interval_exceeded"
         found.append(
