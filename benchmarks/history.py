@@ -143,7 +143,7 @@ class _State:
             "topics": self._topics(is_member, lag),
         }
         schema = snapshot_schema()
-        columns["owners"] = pa.nulls(count, schema.field("owners").type)
+        columns |= {name: pa.nulls(count, schema.field(name).type) for name in schema.names if name not in columns}
         return pa.table([columns[name] for name in schema.names], schema=schema)
 
     def _topics(self, is_member: npt.NDArray[np.bool_], lag: Ints) -> pa.Array:

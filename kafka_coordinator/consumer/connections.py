@@ -34,8 +34,7 @@ def lost(c: ConsumerState, now: Time, broker: str, out: Outbox) -> None:
 
 def refused(c: ConsumerState, now: Time, broker: str, out: Outbox) -> None:
     """The broker refused or ended the connection, or does not answer on it: another one is asked if there is one."""
-    c.connections.failures = c.connections.failures + 1 if c.connections.failed == broker else 1
-    c.connections.failed = broker
+    c.connections.refused(now, broker, c.config.settings)
     lost(c, now, broker, out)
 
 

@@ -88,3 +88,5 @@ def failed(c: ConsumerState, now: Time, out: Outbox) -> None:
     if c.membership.state in HEARTBEATS:
         out.set_timer(states.HEARTBEAT, now + c.config.settings.backoff(c.heartbeats.failures))
         c.heartbeats.failures += 1
+        if c.lookup.coordinator is None and not c.connections.to_close:
+            lookup.look_up(c, now, out)

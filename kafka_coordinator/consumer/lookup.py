@@ -1,7 +1,11 @@
 """Which broker is the group's coordinator (spec 1.2, 4.7): any broker knows.
 
-In Kafka `AbstractCoordinator.ensureCoordinatorReady`, `lookupCoordinator`, `FindCoordinatorResponseHandler` and
-`markCoordinatorUnknown`.
+A consumer of the classic protocol asks in rounds, because nothing but the thread that asks remembers how often that was
+in vain. A round is a call of poll(), or, while the user's loop is elsewhere, two turns of the heartbeat thread: it asks
+in the one, and gives the question up in the other. Within a round the pauses double.
+
+In Kafka `AbstractCoordinator.ensureCoordinatorReady`, `lookupCoordinator`, `FindCoordinatorResponseHandler`,
+`markCoordinatorUnknown` and the loop of `HeartbeatThread`; `CoordinatorRequestManager` of the consumer protocol.
 """
 
 from kafka_coordinator.consumer import requests, states
@@ -24,6 +28,8 @@ def look_up(c: ConsumerState, now: Time, out: Outbox) -> None:
     """Ask for the coordinator, unless that is under way or the pause after a failure lasts."""
     if not c.lookup.in_progress:
         c.lookup.in_progress = True
+        if c.config.settings.is_classic and now >= c.lookup.round_ends:
+            c.lookup.failures, c.lookup.round_ends = 0, now + _round_ms(c)
         requests.send(c, now, any_broker(c, out), FindCoordinator(requests.number(c), c.config.group), out)
 
 
@@ -37,11 +43,16 @@ def forget(c: ConsumerState) -> None:
 def found(c: ConsumerState, now: Time, answer: CoordinatorFound, about: None, out: Outbox) -> None:
     """The answer: the coordinator, or try again; without permission the user's poll() throws."""
     if answer.error == "NONE":
-        c.lookup.failures = 0
         c.heartbeats.heard_at = now
-        if answer.broker == c.connections.failed:
+        settings, connections = c.config.settings, c.connections
+        is_gone = answer.broker == connections.failed
+        if is_gone and settings.is_classic and now < connections.reconnect_at:
+            failed(c, now, out)
+            return
+        c.lookup.failures, c.lookup.round_ends = 0, 0.0
+        if is_gone and not settings.is_classic:
             c.lookup.awaiting_reconnect = answer.broker
-            out.set_timer(states.LOOKUP, now + c.config.settings.reconnect_backoff(c.connections.failures))
+            out.set_timer(states.LOOKUP, now + settings.reconnect_backoff(connections.failures))
         else:
             c.lookup.in_progress = False
             c.lookup.coordinator = answer.broker
@@ -53,9 +64,16 @@ def found(c: ConsumerState, now: Time, answer: CoordinatorFound, about: None, ou
 
 
 def failed(c: ConsumerState, now: Time, out: Outbox) -> None:
-    """Nobody answered, or without a coordinator: again after a pause."""
+    """Nobody answered, or without a coordinator that may be connected to: again after a pause."""
     c.lookup.in_progress = True
-    out.set_timer(states.LOOKUP, now + c.config.settings.backoff(c.lookup.failures))
+    if c.config.settings.is_classic and now >= c.lookup.round_ends:
+        # The answer came after its round, in the first pause of a later one.
+        length = _round_ms(c)
+        c.lookup.failures, c.lookup.round_ends = 0, now + length - (now - c.lookup.round_ends) % length
+    again = now + c.config.settings.backoff(c.lookup.failures)
+    if c.config.settings.is_classic:
+        again = min(again, c.lookup.round_ends) if _is_in_poll(c) else c.lookup.round_ends
+    out.set_timer(states.LOOKUP, again)
     c.lookup.failures += 1
 
 
@@ -65,3 +83,12 @@ def retry(c: ConsumerState, now: Time, out: Outbox) -> None:
         c.lookup.coordinator, c.lookup.awaiting_reconnect = c.lookup.awaiting_reconnect, ""
     elif c.lookup.coordinator is None:
         look_up(c, now, out)
+
+
+def _is_in_poll(c: ConsumerState) -> bool:
+    return not (c.user.away or c.user.listener_call) and c.user.resume_at is None
+
+
+def _round_ms(c: ConsumerState) -> int:
+    settings = c.config.settings
+    return settings.poll_timeout_ms if _is_in_poll(c) else 2 * settings.retry_backoff_ms

@@ -71,8 +71,7 @@ class Consumer(NodeState):
         waiting = c.requests.in_flight.pop(message[0], None)
         if waiting is None:
             return
-        if sender == c.connections.failed:
-            c.connections.failed = ""
+        c.connections.answered(sender)
         kind = type(message)
         in_poll = _IN_POLL.get(kind)
         if c.kip848 is not None and in_poll is not None:

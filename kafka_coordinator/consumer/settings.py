@@ -63,6 +63,9 @@ class ConsumerSettings:
     request_timeout_ms: int = 30_000
     default_api_timeout_ms: int = 60_000
     """How long a synchronous commit of the user's is tried again."""
+    poll_timeout_ms: int = 100
+    """How long the user lets poll() wait; an argument of it in Kafka, with this value in its documentation's examples.
+    """
     close_timeout_ms: int = 30_000
     """How long the user lets close() take; an argument of it in Kafka, not a setting."""
     join_extra_ms: int = 5_000
@@ -109,7 +112,7 @@ class ConsumerSettings:
         return float(min(self.reconnect_backoff_max_ms, self.reconnect_backoff_ms << min(failures - 1, 30)))
 
 
-_FIXED = {"join_extra_ms", "close_timeout_ms"}
+_FIXED = {"join_extra_ms", "close_timeout_ms", "poll_timeout_ms"}
 
 NAMES: Final[Mapping[str, str]] = {
     field.name.replace("_", "."): field.name for field in fields(ConsumerSettings) if field.name not in _FIXED

@@ -17,7 +17,8 @@ from compare.sweeping.scale import client_id
 from rocketmq_selfbalance.remoting import Frame, decode, encode
 from tests.slow.scale_members import Member, Tally
 
-HEARTBEAT, UNREGISTER, MEMBERS, CHANGED, ROUTE = 34, 35, 38, 40, 105
+HEARTBEAT, UNREGISTER, MEMBERS, CHANGED, ROUTE, ASSIGNMENT, POP = 34, 35, 38, 40, 105, 400, 200050
+_POLLS_S, _FIRST_POP_S, _FULL_S, _POLLING_FULL = 15, 0.5, 3.0, 209
 _PASS_S, _BETWEEN_S, _BEAT_S = 20.0, 1.0, 30.0
 _NOTICE = f'"code":{CHANGED},'.encode()
 
@@ -116,10 +117,14 @@ class RocketMember(Member):
                 last = time.monotonic()
                 await self._pass(topics)
         beating.cancel()
+        self._end()
         for broker in self._brokers.values():
             await broker.ask(UNREGISTER, {"clientID": self.id, "consumerGroup": self.group})
             broker.transport.close()
         self._name_server.transport.close()
+
+    def _end(self) -> None:
+        """It has left: nothing of it goes on."""
 
     async def _connected(self, address: str) -> _Connection:
         host, port = address.rsplit(":", 1)
@@ -192,3 +197,55 @@ def _averagely(queues: list[tuple[str, str, int]], place: int, members: int) -> 
     share, more = divmod(len(queues), members)
     begin = place * share + min(place, more)
     return queues[begin : begin + share + (place < more)]
+
+
+@dataclass
+class PopMember(RocketMember):
+    """A client that lets brokers say which queues it may ask, and pops from those (docs/spec/pop.md, 3 and 4).
+
+    Its retry topic stays one whose queues have owners; it does not pull them. It asks for one record a time, so that a
+    topic without records costs one request in the time of a long poll and queue."""
+
+    _popping: dict[tuple[str, str, int], asyncio.Task[None]] = field(default_factory=dict)
+
+    def _end(self) -> None:
+        for loop in self._popping.values():
+            loop.cancel()
+
+    async def _pass(self, topics: tuple[str, ...]) -> None:
+        """Ask any broker of each topic what it may ask; begin and end loops of pops by that."""
+        told, mine = {"consumerGroup": self.group, "clientId": self.id}, []
+        for topic in topics:
+            if topic not in self._queues:
+                await self._route(topic)
+            names = sorted({broker for _, broker, _ in self._queues.get(topic, ())})
+            if not names:
+                continue
+            self._passes += 1
+            broker = self._brokers[names[(self._passes + int(self.name[1:])) % len(names)]]
+            asked = {**told, "topic": topic, "strategyName": "AVG", "messageModel": "CLUSTERING"}
+            answer = await broker.ask(ASSIGNMENT, {}, json.dumps(asked).encode())
+            for each in json.loads(answer.body).get("messageQueueAssignments") or ():
+                queue = each["messageQueue"]
+                if each["mode"] == "POP":
+                    mine.append((queue["topic"], queue["brokerName"], queue["queueId"]))
+        mine.sort()
+        if self.leaving.is_set() or mine == sorted(self._popping):
+            return
+        for gone in self._popping.keys() - set(mine):
+            self._popping.pop(gone).cancel()
+        for queue in set(mine) - self._popping.keys():
+            self._popping[queue] = asyncio.create_task(self._pop(queue))
+        self.own(tuple(mine))
+        await self._beat()
+
+    async def _pop(self, queue: tuple[str, str, int]) -> None:
+        topic, broker, number = queue
+        asked = {"consumerGroup": self.group, "topic": topic, "queueId": str(number), "maxMsgNums": "1"}
+        asked |= {"invisibleTime": "60000", "pollTime": str(_POLLS_S * 1000), "initMode": "0", "order": "false"}
+        await asyncio.sleep(_FIRST_POP_S)
+        while True:
+            born = str(round(time.time() * 1000))
+            answer = await self._brokers[broker].ask(POP, {**asked, "bornTime": born, "expType": "TAG", "exp": "*"})
+            if answer.code == _POLLING_FULL:
+                await asyncio.sleep(_FULL_S)

@@ -118,6 +118,9 @@ async def _connected(address: str) -> _Streams:
 class KafkaMember(Member):
     """Of either protocol of Kafka's."""
 
+    asks_in_polls: ClassVar[bool] = False
+    """Whether each poll() of 100 ms begins its pauses between lookups anew, as the classic consumer's does (4.3)."""
+
     generations: int = 0
     """How many it has joined; of the classic protocol alone."""
     _correlation: int = 0
@@ -139,22 +142,22 @@ class KafkaMember(Member):
 
         A Java client, too, asks on and on, and connects in vain until the controller has fenced a broker that died
         (docs/spec/kafka.md, 1.6 and 4.7)."""
-        refused, unknown = failures, 0
+        refused, unknown, refused_at = failures, 0, time.monotonic()
         while True:
             answer = await self._exchange(self._any, FIND, key_type=0, coordinator_keys=(self.group,))
             (named,) = answer.coordinators
-            if named.error_code:
-                await asyncio.sleep(min(_MOST_S, _RETRY_S * 2**unknown))
+            wait_s = refused_at + min(_MOST_S, _RECONNECT_S * 2 ** (refused - 1)) - time.monotonic() if refused else 0
+            if named.error_code or (self.asks_in_polls and wait_s > 0):
+                await asyncio.sleep(_RETRY_S if self.asks_in_polls else min(_MOST_S, _RETRY_S * 2**unknown))
                 unknown += 1
                 continue
             address = f"{named.host}:{named.port}"
-            if refused:
-                await asyncio.sleep(min(_MOST_S, _RECONNECT_S * 2 ** (refused - 1)))
+            await asyncio.sleep(max(0, wait_s))
             self.coordinator = address
             try:
                 self._coordinator = self._any if address == self._first else await _connected(address)
             except OSError:
-                refused += 1
+                refused, refused_at = refused + 1, time.monotonic()
             else:
                 return
 
@@ -276,6 +279,8 @@ class ShareMember(KafkaMember):
 
 class ClassicMember(KafkaMember):
     """Of the classic protocol, eager, with the assignor ``range``."""
+
+    asks_in_polls: ClassVar[bool] = True
 
     async def run(self) -> None:
         """Join, take what the leader gives, join anew whenever the group rebalances, and leave."""

@@ -67,8 +67,7 @@ class ShareConsumer(NodeState):
             return
         waiting = self.state.requests.in_flight.pop(message[0], None)
         if waiting is not None:
-            if sender == self.state.connections.failed:
-                self.state.connections.failed = ""
+            self.state.connections.answered(sender)
             _ANSWERS[type(message)](self.share, now, waiting, message, out)
             membership.oversleep(self.state, now, out, _BUSY)
             self._settle(now, out)
@@ -204,8 +203,7 @@ _ANSWERS: Final[Mapping[type[Message], _Answered]] = {
 def _refused(s: ShareState, now: Time, broker: str, out: Outbox) -> None:
     """The connection was refused or has ended: its requests have failed."""
     c = s.base
-    c.connections.failures = c.connections.failures + 1 if c.connections.failed == broker else 1
-    c.connections.failed = broker
+    c.connections.refused(now, broker, c.config.settings)
     if c.lookup.coordinator == broker:
         c.lookup.coordinator = None
     for each in requests.lost(c, broker):

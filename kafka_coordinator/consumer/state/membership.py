@@ -79,7 +79,9 @@ class CoordinatorLookup(NodeState):
     in_progress: bool = False
     """A FindCoordinator is on its way, or will be after a pause."""
     failures: int = 0
-    """Lookups that failed in a row."""
+    """Lookups that failed in a row; under the classic protocol in this round."""
+    round_ends: Time = 0.0
+    """Under the classic protocol: when this round of lookups is over, and the pauses begin anew."""
 
 
 MetadataSnapshot: TypeAlias = tuple[tuple[str, int, tuple[tuple[str, ...], ...]], ...]

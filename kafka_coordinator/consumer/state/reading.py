@@ -17,6 +17,7 @@ from dataclasses import dataclass, field
 from typing import NamedTuple, TypeAlias
 
 from kafka_coordinator.assignors.inputs import Partition
+from kafka_coordinator.consumer.settings import ConsumerSettings
 from protocols.engine.nodes import Message, Time
 from protocols.load import Reading, StuckOn
 from protocols.node_state import NodeState
@@ -162,5 +163,18 @@ class Connections(NodeState):
     """The broker whose connection was refused or lost last, until it answers again."""
     failures: int = 0
     """How often in a row."""
+    reconnect_at: Time = 0.0
+    """When the client may connect to that broker again (``reconnect.backoff.ms``)."""
     to_close: str = ""
     """The former coordinator, whose connection is closed before anything else happens."""
+
+    def refused(self, now: Time, broker: str, settings: ConsumerSettings) -> None:
+        """The connection to this broker was refused or has ended."""
+        self.failures = self.failures + 1 if self.failed == broker else 1
+        self.failed = broker
+        self.reconnect_at = now + settings.reconnect_backoff(self.failures)
+
+    def answered(self, broker: str) -> None:
+        """This broker has answered: it may be connected to."""
+        if broker == self.failed:
+            self.failed, self.reconnect_at = "", 0.0

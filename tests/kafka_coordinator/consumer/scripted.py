@@ -1,6 +1,7 @@
 """A consumer with a coordinator that says what the test tells it to say."""
 
 from collections.abc import Iterable
+from dataclasses import replace
 from typing import Any, TypeVar
 
 from kafka_coordinator.assignors.inputs import Partition
@@ -44,9 +45,10 @@ class Scripted:
         start: float = 0.0,
         brokers: tuple[str, ...] = (BROKER,),
         existing: dict[str, int] | None = None,
+        poll_timeout_ms: int = 100,
         **config: Any,
     ) -> None:
-        settings = ConsumerSettings.of(config.pop("settings", {}))
+        settings = replace(ConsumerSettings.of(config.pop("settings", {})), poll_timeout_ms=poll_timeout_ms)
         config.setdefault("topics", ("t",))
         config.setdefault("load", Load(config.pop("rate", 0.0)))
         choose: Choose = config.pop("choose", first_option)

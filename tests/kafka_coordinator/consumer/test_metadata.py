@@ -1,7 +1,7 @@
 """Who notices what of topics that change (spec 4.8), and how a consumer finds a broker that answers."""
 
-from kafka_coordinator.consumer import Subscribe
-from kafka_coordinator.messages import JoinGroup
+from kafka_coordinator.consumer import StopPolling, Subscribe
+from kafka_coordinator.messages import CoordinatorFound, FindCoordinator, JoinGroup
 from tests.kafka_coordinator.consumer.scripted import Scripted, member
 from tests.rows import rows
 
@@ -42,16 +42,43 @@ def test_another_broker_is_asked_where_one_refuses(kind: str) -> None:
     assert asked[kind] == "b2"
 
 
-def test_a_coordinator_that_is_not_there_yet_is_asked_for_again() -> None:
-    c = Scripted()
+@rows(
+    ("protocol", "poll_ms", "away", "expected"),
+    [
+        ("classic", 100, False, [100, 100, 100, 100, 100]),
+        ("classic", 1000, False, [100, 200, 400, 300, 100]),
+        ("classic", 1000, True, [200, 200, 200, 200, 200]),
+        ("consumer", 100, False, [100, 200, 400, 800, 1000]),
+    ],
+)
+def test_how_often_a_coordinator_is_asked_for(protocol: str, poll_ms: int, away: bool, expected: list[int]) -> None:
+    """As Java 4.4.0's consumers do while the coordinator's broker is dead (docs/scale.md): each poll() begins anew, and
+    while the user's loop is ``away`` the heartbeat thread asks in every second of its turns."""
+    c = Scripted(brokers=("b1", "b2"), settings={"group.protocol": protocol}, poll_timeout_ms=poll_ms)
+    if away:
+        c.stable(T0)
+        c.command(StopPolling())
+        c.closed("b1")
+        c.wait(3000)
     pauses = []
-    for _ in range(5):
+    for _ in expected:
         c.coordinator("COORDINATOR_NOT_AVAILABLE")
         start = c.now
         while "FindCoordinator" not in c.kinds():
             c.wait(50)
         pauses.append(c.now - start)
-    assert pauses == [100, 200, 400, 800, 1000]
+    assert pauses == expected
+
+
+def test_a_coordinator_that_refuses_is_taken_again_after_its_pause() -> None:
+    c = Scripted(brokers=("b1", "b2"), settings={"reconnect.backoff.ms": 150})
+    c.metadata()
+    c.closed("b1")
+    c.wait(100)
+    for known in (False, True):
+        c.answer(CoordinatorFound(c.take(FindCoordinator).correlation, "NONE", "b1"), "b2")
+        assert (c.state.lookup.coordinator == "b1") is known
+        c.wait(100)
 
 
 def test_without_permission_the_users_loop_ends() -> None:
