@@ -157,10 +157,19 @@ def arrived(served: Served, now: Time, topic: str, number: int, out: Outbox) -> 
     broker = served.broker
     queue = served.store.records(topic, number)
     waiting = broker.held.get(Queue(topic, broker.name, number))
+    woken = 0
     for held in list(waiting or ()):
         message = served.filters.get(held.sender, {}).get(held.message.correlation)
         if message is None or queue is None or _wants(served, queue, message):
-            _wake(served, now, held, out)
+            woken += 1
+            if woken > _WOKEN_AT_ONCE:
+                out.set_timer(held.timer, now)
+            else:
+                _wake(served, now, held, out)
+
+
+_WOKEN_AT_ONCE = 200
+"""Pulls that a record answers before others have their turn."""
 
 
 def _wants(served: Served, queue: RecordQueue, message: Pull) -> bool:
