@@ -25,7 +25,8 @@ from kafka_coordinator.wire.dead_letters import LettersWritten
 from kafka_coordinator.wire.entities import Kind, make, part, response
 from kafka_coordinator.wire.metadata import api_versions, metadata
 from kafka_coordinator.wire.names import ClientName, Names
-from kafka_coordinator.wire.records.fetch import fetch, look_again, time_is_over
+from kafka_coordinator.wire.records.fetch import fetch, look_again
+from kafka_coordinator.wire.records.fetch import timeout as fetch_timeout
 from kafka_coordinator.wire.records.offsets import delete_records, list_offsets, offsets_for_leader_epochs
 from kafka_coordinator.wire.records.produce import produce
 from kafka_coordinator.wire.requests import Answer, AskedNothing, Request
@@ -150,7 +151,7 @@ class ServedBroker:
         if timer == _PERSISTER:
             self._persist(now, out, is_due=True)
         elif timer[0] == RECORDS:
-            time_is_over(self.state, now, timer[2], out)
+            fetch_timeout(self.state, now, timer, out)
         elif timer[0] in share_records.TIMERS:
             share_records.timeout(self.state, now, timer, out)
         elif timer == transactions.TRANSACTIONS:

@@ -75,14 +75,14 @@ def _reset(broker: Broker, now: Time, sender: str, message: membership.ResetOffs
         out.observe(Noted(f"{broker.name} resets nothing: it does not know {message.topic} or {message.group}"))
         return
     numbers = range(config.write) if message.queue_number < 0 else (message.queue_number,)
-    found = {Queue(message.topic, broker.name, number): _offset(broker, now, message, number) for number in numbers}
+    found = {number: _offset(broker, now, message, number) for number in numbers}
     if not broker.settings.use_server_side_reset_offset:
         _reset_through_clients(broker, now, message, found, out)
         return
-    for queue, offset in found.items():
-        broker.offsets.assign_reset(message.group, queue.topic, queue.number, offset)
-        giving_out.reset(broker, message.group, queue, offset)
-        out.observe(Committed(message.group, queue, offset, None, None, ""))
+    broker.offsets.assign_resets(message.group, message.topic, found)
+    giving_out.reset(broker, message.group, message.topic, found)
+    for number, offset in found.items():
+        out.observe(Committed(message.group, Queue(message.topic, broker.name, number), offset, None, None, ""))
     broker.unflushed = True
 
 
@@ -97,11 +97,11 @@ def _offset(broker: Broker, now: Time, message: membership.ResetOffset, number: 
 
 
 def _reset_through_clients(
-    broker: Broker, now: Time, message: membership.ResetOffset, found: Mapping[Queue, int], out: Outbox
+    broker: Broker, now: Time, message: membership.ResetOffset, found: Mapping[int, int], out: Outbox
 ) -> None:
     """Every connection of the group gets the new offsets, one way (``Broker2Client.resetOffset``). Without ``force`` no
     offset moves forward."""
-    present = {queue: broker.offsets.query(message.group, queue.topic, queue.number) for queue in found}
+    present = {number: broker.offsets.query(message.group, message.topic, number) for number in found}
     if any(offset < 0 for offset in present.values()):
         out.observe(Noted(f"{broker.name} resets nothing: {message.group} has no offset yet in {message.topic}"))
         return
@@ -110,7 +110,8 @@ def _reset_through_clients(
         out.observe(Noted(f"{broker.name} resets nothing: {message.group} is not online"))
         return
     offsets = tuple(
-        (queue, offset if message.force else min(offset, present[queue])) for queue, offset in found.items()
+        (Queue(message.topic, broker.name, number), offset if message.force else min(offset, present[number]))
+        for number, offset in found.items()
     )
     for channel in members.channels:
         broker.push(now, channel, ResetConsumerClientOffset(0, message.group, message.topic, offsets), out)

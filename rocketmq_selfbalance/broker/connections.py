@@ -4,6 +4,9 @@ have changed (``DefaultConsumerIdsChangeListener``; spec 2.3), writes its commit
 (``ConsumerOffsetManager.persist``; spec 2.7), and registers its topics with the name servers
 (``BrokerController.registerBrokerAll``; spec 1.1)."""
 
+from collections.abc import Iterable
+from math import inf
+
 from protocols.engine.nodes import Outbox, Time
 from rocketmq_selfbalance.broker import giving_out, pulls
 from rocketmq_selfbalance.broker.consumers import CHANGE, CLIENT_UNREGISTER, ConsumerEvent
@@ -85,13 +88,26 @@ def scan(broker: Broker, now: Time, out: Outbox) -> None:
     """Close the connections of consumers without a heartbeat for too long (``scanExceptionChannel``, which calls
     ``ConsumerManager.scanNotActiveChannel``)."""
     silent, events = broker.consumers.scan(now)
-    handle(broker, now, events, out)
     for channel in silent:
         _hang_up(broker, now, channel, out)
-    for event in events:
-        # The end of the connection, which is noticed on another thread, may be quicker than the removal.
-        if event.kind == CLIENT_UNREGISTER and out.choose("the end is noticed first", (False, True)):
-            handle(broker, now, broker.consumers.change(event.group), out)
+    scanned(broker, now, events, out)
+
+
+def scan_in_turns(broker: Broker, now: Time, out: Outbox) -> None:
+    """The same, where each of the connections is closed in a turn of its own: thousands may be silent together."""
+    silent, events = broker.consumers.scan(now)
+    for channel in silent:
+        broker.active[channel] = -inf
+        out.set_timer((IDLE, channel), now)
+    scanned(broker, now, events, out)
+
+
+def scanned(broker: Broker, now: Time, events: Iterable[ConsumerEvent], out: Outbox) -> None:
+    """Channels have been taken out of their groups, which hear of it once at most."""
+    # The end of a connection, which is noticed on another thread, may be quicker than the removal.
+    left = [event.group for event in events if event.kind == CLIENT_UNREGISTER]
+    for group in dict.fromkeys([group for group in left if out.choose("the end is noticed first", (False, True))]):
+        handle(broker, now, broker.consumers.change(group), out)
     out.set_timer(SCAN, now + broker.settings.scan_channels_interval_ms)
 
 

@@ -6,6 +6,7 @@ of those for any queue, and the first of those for its own. What a group was giv
 line does not.
 """
 
+from collections.abc import Mapping
 from typing import Final
 
 from protocols.engine.nodes import Outbox, Time, TimerName
@@ -180,11 +181,12 @@ def arrived(broker: Broker, now: Time, topic: str, out: Outbox) -> None:
             _set_timers(broker, now, state, out)
 
 
-def reset(broker: Broker, group: str, queue: Queue, offset: int) -> None:
-    """An administrator sets the offset of a queue, which its next pop finds."""
-    state = broker.disk.given_out.get((queue.topic, group))
+def reset(broker: Broker, group: str, topic: str, offsets: Mapping[int, int]) -> None:
+    """An administrator sets the offsets of queues, which their next pop finds."""
+    state = broker.disk.given_out.get((topic, group))
     if state is not None:
-        state.forget(queue.number, offset)
+        for number, offset in offsets.items():
+            state.forget(number, offset)
 
 
 def cut(broker: Broker, topic: str, read: int) -> None:

@@ -143,11 +143,12 @@ class ConsumerOffsetManager(NodeState):
         if offsets is not None:
             self.offsets[_key(topic, target)] = dict(offsets)
 
-    def assign_reset(self, group: str, topic: str, number: int, offset: int) -> None:
-        """An administrator sets the offset; it holds until a pull takes it. Nonsense is ignored."""
-        if group and topic and number >= 0 and offset >= 0:
+    def assign_resets(self, group: str, topic: str, offsets: Mapping[int, int]) -> None:
+        """An administrator sets the offsets of queues; each holds until a pull takes it. Nonsense is ignored."""
+        sound = {number: offset for number, offset in offsets.items() if number >= 0 and offset >= 0}
+        if group and topic and sound:
             for table in (self.resets, self.offsets):
-                _of_queues(table, topic, group)[number] = offset
+                _of_queues(table, topic, group).update(sound)
 
     def has_reset(self, group: str, topic: str, number: int) -> bool:
         """Whether a reset waits for a pull of this queue."""

@@ -5,13 +5,13 @@ What the simulation's broker knows (members, offsets, locks, topics, groups, not
 views are handled here.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from typing import Any, TypeAlias, TypeVar
 
 from protocols.engine.nodes import OPERATOR, Message, Outbox, PassedOn, Time, TimerName
 from protocols.facts import Committed
 from rocketmq_selfbalance.broker.allocation import POLL
-from rocketmq_selfbalance.broker.connections import IDLE
+from rocketmq_selfbalance.broker.connections import IDLE, SCAN, scan_in_turns
 from rocketmq_selfbalance.broker.node import DELIVER, BrokerNode, schedule_next
 from rocketmq_selfbalance.codes import REQUEST_CODE_NOT_SUPPORTED, SUCCESS, SYSTEM_ERROR
 from rocketmq_selfbalance.messages.membership import GetConsumerListByGroup, HeartBeat, ResetOffset, UnregisterClient
@@ -63,7 +63,7 @@ class NamedOutbox(PassedOn):
         if type(fact) is Committed:
             served = self.served
             member = None if fact.member is None else served.client_id(fact.member, fact.group)
-            self.out.observe(fact._replace(member=member))
+            self.out.observe(fact if member == fact.member else fact._replace(member=member))
             if not fact.error:
                 before = served.broker.offsets.query(fact.group, fact.queue.topic, fact.queue.number)
                 served.ownership.commits(
@@ -126,27 +126,34 @@ class ServedBroker:
             sending.go_on(served, now, timer[1], named)
         elif isinstance(timer, tuple) and timer[0] == POPPED:
             popping.due(served, now, timer, named)
+        elif timer == SCAN:
+            scan_in_turns(served.broker, now, named)
         elif isinstance(timer, tuple) and timer[0] != IDLE:
             pulling.held_due(served, now, timer, named)
         else:
             self.node.timeout(now, timer, named)
-            self._find_who_left(now, named)
+            if timer[0] == IDLE and timer[1] not in served.broker.active:
+                self._forget(now, timer[1], named)
 
     def connected(self, now: Time, peer: str, out: Outbox) -> None:
         self.node.connected(now, peer, self._at(now, out))
 
     def closed(self, now: Time, peer: str, out: Outbox) -> None:
-        served, named = self.served, self._at(now, out)
-        pulling.forget(served, peer)
-        popping.forget(served, peer)
+        named = self._at(now, out)
         self.node.closed(now, peer, named)
+        self._forget(now, peer, named)
+
+    def _forget(self, now: Time, peer: str, out: Outbox) -> None:
+        """A connection is closed, and the simulation's broker knows it."""
+        served = self.served
+        served.filters.pop(peer, None)
+        popping.forget(served, peer)
         served.clients.pop(peer, None)
         for group in [group for group, channels in served.producers.items() if peer in channels]:
             del served.producers[group][peer]
             if not served.producers[group]:
                 del served.producers[group]
-        if peer in served.places:
-            self._find_who_left(now, named, (peer,))
+        self._leave(now, peer, out)
         for question in [number for number, (_, _, whom) in served.questions.items() if whom == peer]:
             asker, correlation, _ = served.questions.pop(question)
             out.send(asker, messages.Reply(correlation, SYSTEM_ERROR, remark=f"the client at {peer} has left"))
@@ -196,18 +203,18 @@ class ServedBroker:
     def unregister(self, now: Time, sender: str, message: UnregisterClient, out: Outbox) -> None:
         """A client's consumer leaves its group; the name of a group of producers, or of none, does nothing."""
         self.node.receive(now, sender, message, out)
-        self._find_who_left(now, out, (sender,))
+        self._leave(now, sender, out)
 
-    def _find_who_left(self, now: Time, out: Outbox, peers: Sequence[str] | None = None) -> None:
+    def _leave(self, now: Time, peer: str, out: Outbox) -> None:
+        """Clients on this connection that are in a group no more have nothing of it."""
         served = self.served
-        for peer in list(served.places) if peers is None else peers:
-            places = served.places.get(peer, {})
-            for group, member in list(places.items()):
-                if served.client_id(peer, group) is None:
-                    del places[group]
-                    served.ownership.left(now, group, member, served.broker.name, peer, out.observe)
-            if not places:
-                served.places.pop(peer, None)
+        places = served.places.get(peer, {})
+        for group, member in list(places.items()):
+            if served.client_id(peer, group) is None:
+                del places[group]
+                served.ownership.left(now, group, member, served.broker.name, peer, out.observe)
+        if not places:
+            served.places.pop(peer, None)
 
     def member_list(self, now: Time, sender: str, message: GetConsumerListByGroup, out: Outbox) -> None:
         member = self.served.client_id(sender, message.group)

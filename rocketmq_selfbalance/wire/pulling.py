@@ -61,7 +61,7 @@ def pull(served: Served, now: Time, sender: str, message: Pull, out: Outbox) -> 
         pulls.commit(broker, now, Committed(asked.group, asked.queue, asked.commit_offset, sender, None, ""), out)
     answer = _found(served, now, message)
     if answer.answer.code == PULL_NOT_FOUND and asked.suspend_ms > 0:
-        served.filters[sender, asked.correlation] = message
+        served.filters.setdefault(sender, {})[asked.correlation] = message
         pulls.hold(broker, now, sender, asked, out)
         return
     _answer(served, now, sender, message, answer, out)
@@ -157,10 +157,19 @@ def arrived(served: Served, now: Time, topic: str, number: int, out: Outbox) -> 
     broker = served.broker
     queue = served.store.records(topic, number)
     waiting = broker.held.get(Queue(topic, broker.name, number))
+    woken = 0
     for held in list(waiting or ()):
-        message = served.filters.get((held.sender, held.message.correlation))
+        message = served.filters.get(held.sender, {}).get(held.message.correlation)
         if message is None or queue is None or _wants(served, queue, message):
-            _wake(served, now, held, out)
+            woken += 1
+            if woken > _WOKEN_AT_ONCE:
+                out.set_timer(held.timer, now)
+            else:
+                _wake(served, now, held, out)
+
+
+_WOKEN_AT_ONCE = 200
+"""Pulls that a record answers before others have their turn."""
 
 
 def _wants(served: Served, queue: RecordQueue, message: Pull) -> bool:
@@ -181,20 +190,11 @@ def held_due(served: Served, now: Time, timer: TimerName, out: Outbox) -> None:
 def _wake(served: Served, now: Time, held: HeldPull, out: Outbox) -> None:
     broker = served.broker
     pulls.release(broker, held, out)
-    message = served.filters.pop((held.sender, held.message.correlation), None)
+    message = served.filters.get(held.sender, {}).pop(held.message.correlation, None)
     if message is not None:
         answer = _refusal(served, message) or _found(served, now, message)
         broker.busy(now, held.sender)
         _answer(served, now, held.sender, message, answer, out)
-
-
-def forget(served: Served, sender: str) -> None:
-    """A connection ended: nobody waits for its pulls."""
-    waiting = [
-        each.message.correlation for held in served.broker.held.values() for each in held if each.sender == sender
-    ]
-    for correlation in waiting:
-        served.filters.pop((sender, correlation), None)
 
 
 def delivered(served: Served, now: Time, out: Outbox) -> None:

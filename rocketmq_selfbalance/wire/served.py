@@ -273,8 +273,8 @@ class Served:
     ) -> None:
         self.broker, self.store, self.wire, self.ownership = broker, store, wire, ownership
         self.address, self.epoch_ms = address, epoch_ms
-        self.filters: dict[tuple[str, int], Pull] = {}
-        """Client and number of a pull that is held to the whole of it."""
+        self.filters: dict[str, dict[int, Pull]] = {}
+        """Client to number of a pull of it that is held to the whole of it."""
         self.clients: dict[str, ClientKind] = {}
         """Connection to who speaks on it."""
         self.producers: dict[str, dict[str, ClientKind]] = {}

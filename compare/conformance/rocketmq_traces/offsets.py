@@ -91,7 +91,8 @@ class Offsets:
         self.manager.clone(from_group, to_group, topic)
 
     def assign_reset(self, of: Place, offset: int) -> None:
-        self.manager.assign_reset(*of, offset)
+        group, topic, number = of
+        self.manager.assign_resets(group, topic, {number: offset})
 
     def has_reset(self, of: Place) -> object:
         return self.manager.has_reset(*of)

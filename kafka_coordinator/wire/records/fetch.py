@@ -31,7 +31,7 @@ from protocols.engine.nodes import Outbox, Time, TimerName
 FETCH_KEY: Final = 1
 _BY_ID: Final = 13
 """From this version on topics are named by their ids."""
-_WAIT: Final = "wait"
+_WAIT, _LOOK = "wait", "look"
 _OF_THE_SESSION: Final = frozenset(
     (
         ErrorCode.fetch_session_id_not_found,
@@ -332,25 +332,35 @@ def wake(state: BrokerState, now: Time, changed: Iterable[tuple[str, int]], out:
     fetches = state.fetches
     if not fetches.waiting:
         return
-    for partition in changed:
-        for sender in list(fetches.waiting_for.get(partition, ())):
-            fetch = fetches.waiting.get(sender)
-            if fetch is not None and enough(state, fetch):
-                _complete(state, now, fetch, out)
+    senders = dict.fromkeys([sender for each in changed for sender in fetches.waiting_for.get(each, ())])
+    _look(state, now, [fetches.waiting[sender] for sender in senders], out)
 
 
 def look_again(state: BrokerState, now: Time, out: Outbox) -> None:
     """The cluster has changed: fetches from partitions that this broker leads no longer are answered now."""
-    for fetch in list(state.fetches.waiting.values()):
-        if any(not state.leads(name, key[1]) for key, name in fetch.names.items()) or enough(state, fetch):
+    _look(state, now, list(state.fetches.waiting.values()), out)
+
+
+def _look(state: BrokerState, now: Time, fetches: Iterable[WaitingFetch], out: Outbox) -> None:
+    """Answer those that wait no longer; where there are many, when others have had their turn."""
+    looked = 0
+    for fetch in fetches:
+        looked += len(fetch.context.partitions)
+        if looked > MANY:
+            out.set_timer(("records", _LOOK, fetch.sender), now)
+        elif _is_over(state, fetch):
             _complete(state, now, fetch, out)
 
 
-def time_is_over(state: BrokerState, now: Time, sender: str, out: Outbox) -> None:
-    """The fetch has waited as long as it wants to."""
-    fetch = state.fetches.forget(sender)
-    if fetch is not None:
-        answer(state, now, sender, fetch.request, fetch.context, out)
+def _is_over(state: BrokerState, fetch: WaitingFetch) -> bool:
+    return enough(state, fetch) or any(not state.leads(name, key[1]) for key, name in fetch.names.items())
+
+
+def timeout(state: BrokerState, now: Time, timer: TimerName, out: Outbox) -> None:
+    """A fetch has waited as long as it wants to, or is to be looked at."""
+    fetch = state.fetches.waiting.get(timer[2])
+    if fetch is not None and (timer[1] == _WAIT or _is_over(state, fetch)):
+        _complete(state, now, fetch, out)
 
 
 def _complete(state: BrokerState, now: Time, fetch: WaitingFetch, out: Outbox) -> None:

@@ -99,6 +99,15 @@ def receive(at: Any) -> None:
         handle(message)
 
 
+def end_with_parent() -> None:
+    """Who is to judge us may have been killed."""
+    while os.getppid() == parent:
+        time.sleep(1)
+    os._exit(1)
+
+
+parent = os.getppid()
+threading.Thread(target=end_with_parent, daemon=True).start()
 signal.signal(signal.SIGTERM, stop)
 assigned = call("QueryAssignment", ask.QueryAssignmentRequest(TOPIC, GROUP, of.Endpoints())).assignments
 if fault == "settings late":
