@@ -358,8 +358,8 @@ class Doings:
     def _ends_before_commit(self, before: str, again: Delivered, handled: Delivered) -> Why:
         """RocketMQ's pulls bring the offset along (spec rocketmq 2.10): where one just did, not the interval of commits
         decides, but how many records a pull brings."""
-        commits = self.commits.get((again.group, again.queue), ())
-        earlier = commits[: bisect_right(commits, again.since, key=_AT)]
+        of_queue = self.commits_of(again.group, again.queue)
+        earlier = of_queue[: bisect_right(of_queue, again.since, key=_AT)]
         last = next((each for each in reversed(earlier) if each.taken and each.member == before), None)
         if again.queue.broker and last is not None and handled.until - last.at < PULLED_MS:
             settings = ("pullBatchSize",) if min(again.end, handled.end) - last.offset > 1 else (NO_SETTING,)
