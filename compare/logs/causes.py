@@ -8,7 +8,7 @@ without all three.
 """
 
 import re
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
@@ -370,20 +370,16 @@ def _names(event: Event, member: str) -> bool:
 def _together(found: Sequence[Cause | Doubt]) -> tuple[tuple[Cause, ...], tuple[Doubt, ...]]:
     """Members of one cause told together, in the order of the first of them."""
     causes: dict[tuple[str, str, str], Cause] = {}
+    members: dict[tuple[str, str, str], dict[str, None]] = defaultdict(dict)
+    events: dict[tuple[str, str, str], dict[Event, None]] = defaultdict(dict)
     doubts: dict[tuple[tuple[str, ...], str], Doubt] = {}
     for one in found:
         if isinstance(one, Cause):
             key = (one.name, one.detail, one.behind)
-            known = causes.get(key)
-            causes[key] = (
-                one
-                if known is None
-                else replace(
-                    known,
-                    members=tuple(dict.fromkeys((*known.members, *one.members))),
-                    events=tuple(dict.fromkeys((*known.events, *one.events))),
-                )
-            )
+            causes.setdefault(key, one)
+            members[key].update(dict.fromkeys(one.members))
+            events[key].update(dict.fromkeys(one.events))
         else:
             doubts[(one.candidates, ",".join(one.members))] = one
-    return tuple(causes.values()), tuple(doubts.values())
+    together = [replace(one, members=tuple(members[key]), events=tuple(events[key])) for key, one in causes.items()]
+    return tuple(together), tuple(doubts.values())

@@ -72,9 +72,7 @@ _REPEATED, _APART_S = frozenset({"joins", "left"}), 3.0
 _SAME_S = 0.01
 _NEXT_S = 1e-5
 """Between lines of one file that show the same time."""
-
-_LEAST_SKEW_S = 1.5
-_AGREE_S = 1.0
+_LEAST_SKEW_S, _AGREE_S = 1.5, 1.0
 
 
 def bring_together(streams: Sequence[Stream]) -> None:
@@ -95,9 +93,8 @@ def bring_together(streams: Sequence[Stream]) -> None:
 
 
 def _apart(stream: Stream) -> None:
-    """Lines of one file with the same time follow each other as they stand there, but an epoch follows what raised it,
-    its target the epoch, and the end of a group's last generation the leave, where a collector of logs has mixed them.
-    """
+    """Lines of one file with the same time follow each other as they stand there, but what comes of others last, where
+    a collector of logs has mixed them."""
     last: Place | None = None
     runs = (list(run) for _, run in groupby(stream.events, lambda event: (event.place.file, event.place.stamp)))
     for place in (event.place for run in runs for event in sorted(run, key=_results_last)):
@@ -109,6 +106,7 @@ def _apart(stream: Stream) -> None:
 
 
 def _results_last(event: Event) -> int:
+    """An epoch follows what raised it, its target the epoch, and the end of a group's last generation the leave."""
     return isinstance(event, EpochBumped | Emptied) + 2 * isinstance(event, TargetComputed)
 
 

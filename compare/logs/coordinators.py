@@ -25,8 +25,9 @@ from compare.logs.broker_events import (
     Stabilized,
     Unloaded,
 )
-from compare.logs.client_events import ClientBooted, CoordinatorGone, NotCoordinator
+from compare.logs.client_events import ClientBooted, CoordinatorGone, NotCoordinator, SessionOver
 from compare.logs.events import Event, Stream
+from compare.logs.identity import client_of
 
 _ONE_BURST_S = 10.0
 """Lines of an old coordinator that works off its timers follow each other at once."""
@@ -77,7 +78,7 @@ def judged(events: Iterable[Event], brokers: Sequence[Event]) -> tuple[list[Even
         seen.add(id(stream))
     nodes = {each.stream.node for each in [*kept, *brokers] if each.stream.role == "broker"}
     several = len(nodes) > 1 or any(isinstance(each, NotCoordinator | CoordinatorGone) for each in kept)
-    return _without_doubtful(kept, several), loads
+    return _without_doubtful(kept, several, {each.client for each in kept if isinstance(each, SessionOver)}), loads
 
 
 def _as_read(kept: Sequence[Event]) -> list[Event]:
@@ -117,14 +118,15 @@ def _without_burst(kept: list[Event], failed: NotWritten | Unloaded) -> list[Eve
             break
         since = event.at
         dropped.add(id(event))
-        has_expired = has_expired or isinstance(event, Failed)
+        has_expired = has_expired or _is_expired(event)
     is_void = has_expired or isinstance(failed, NotWritten)
     return [event for event in kept if id(event) not in dropped] if is_void else kept
 
 
-def _without_doubtful(kept: list[Event], several: bool) -> list[Event]:
+def _without_doubtful(kept: list[Event], several: bool, lost: set[str]) -> list[Event]:
     """Without what a broker printed that expired members, and of which no line tells that it could write it: another
-    broker tells of the same generation, or its log ends there and it may have been another's group by then."""
+    broker tells of the same generation, or its log ends there and it may have been another's group by then. ``lost``:
+    clients that had no answer of the coordinator, which others than those that it expired may tell of."""
     of_stream: dict[int, list[Coordinates]] = defaultdict(list)
     for event in kept:
         if isinstance(event, Coordinates):
@@ -137,16 +139,22 @@ def _without_doubtful(kept: list[Event], several: bool) -> list[Event]:
     dropped: set[int] = set()
     for events in of_stream.values():
         for burst in _unwritten(events):
-            failed = [event for event in burst if isinstance(event, Failed)]
-            if not failed:
+            if not (expired := [event for event in burst if _is_expired(event)]):
                 continue
+            failed = [event for event in burst if isinstance(event, Failed)]
             told = {event.generation + 1 for event in burst if isinstance(event, Preparing)}
             at_once = len(failed) > 1 and failed[-1].at - failed[0].at <= _AT_ONCE_S
-            last = max(event.at for event in failed[0].stream.events if event.place.at is not None)
-            ends = burst[-1] is events[-1] and last - failed[0].at <= _ONE_BURST_S
-            if any(len(tellers[generation]) > 1 for generation in told) or (ends and (several or at_once)):
+            last = max(event.at for event in burst[0].stream.events if event.place.at is not None)
+            others = lost - {client_of(event.member) for event in failed}
+            ends = burst[-1] is events[-1] and last - expired[0].at <= _ONE_BURST_S
+            if any(len(tellers[generation]) > 1 for generation in told) or (ends and (several or at_once or others)):
                 dropped |= {id(event) for event in burst}
     return [event for event in kept if id(event) not in dropped]
+
+
+def _is_expired(event: Event) -> bool:
+    """Whether a broker says that a session is over."""
+    return isinstance(event, Failed) or (isinstance(event, Preparing) and "on heartbeat expiration" in event.reason)
 
 
 def _unwritten(events: Sequence[Coordinates]) -> Iterator[list[Coordinates]]:
@@ -156,7 +164,10 @@ def _unwritten(events: Sequence[Coordinates]) -> Iterator[list[Coordinates]]:
         if run and event.at - run[-1].at > _ONE_BURST_S:
             yield run
             run = []
-        run = [] if isinstance(event, Stabilized | AssignmentReceived) else [*run, event]
+        if isinstance(event, Stabilized | AssignmentReceived):
+            run = []
+        else:
+            run.append(event)
     if run:
         yield run
 

@@ -98,6 +98,10 @@ WHOLE, JNX = ((0, None),), "client-jnx-gamma.log"
             "rmq-broker-and-name-server-55",
             {"client-mail-2.log": ((0, 112), (113, 122), (123, None))},
         ),
+        # Its lines since it asked to join are missing, which was before the others' first generation.
+        ("broker-frozen-aiokafka-3b-41", {"client-re-1.log": WHOLE, "client-re-2.log": ((0, 29), (64, None))}),
+        # It says that it was too slow, as one that stood still does when it runs again, and its log ends.
+        ("consumer-protocol-frozen-and-killed-44", {JNX: ((0, 180),)}),
         # Two left, and nothing tells whether the first one's rebalance was through.
         ("rolling-deploy-busy-41", {"client-pcl-3.log": ((96, None),), "client-pcl-4.log": ((156, 245),)}),
     ],
