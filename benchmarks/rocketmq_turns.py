@@ -12,12 +12,13 @@ import json
 from collections.abc import Mapping, Sequence
 
 from benchmarks.turns import Turns, show
-from protocols.engine.sockets import Sockets
+from protocols.engine.sockets import Limits, Sockets
+from rocketmq_selfbalance.broker.connections import SCAN
 from rocketmq_selfbalance.remoting import Frame, encode
 from rocketmq_selfbalance.wire.cluster import NAME_SERVER, RocketMQCluster
 from tests.wire_connections import Wire
 
-TOPICS, QUEUES, NAMED, SUBSCRIBED = 20_000, 20_000, 10_000, 1_000
+TOPICS, QUEUES, NAMED, SUBSCRIBED, MEMBERS = 20_000, 20_000, 10_000, 1_000, 1_000
 _BROKER = "broker-a"
 _POP = {"consumerGroup": "p", "topic": "wide", "queueId": "-1", "maxMsgNums": "32", "invisibleTime": "60000"}
 _POP |= {"pollTime": "0", "bornTime": "0", "initMode": "0", "exp": "*", "expType": "TAG"}
@@ -81,5 +82,48 @@ async def _rows(turns: Turns) -> list[list[str]]:
     return rows
 
 
+_PULL = {"consumerGroup": "g", "topic": "orders", "queueId": "0", "queueOffset": "0", "maxMsgNums": "32"}
+_PULL |= {"sysFlag": "2", "commitOffset": "0", "suspendTimeoutMillis": "60000", "subVersion": "0", "subscription": "*"}
+_SEND = {"a": "p", "b": "orders", "c": "TBW102", "d": "4", "e": "0", "f": "0", "g": "5", "h": "0", "m": "false"}
+
+
+async def _members(turns: Turns) -> list[list[str]]:
+    """Members that wait for one record, are silent together, or go together."""
+    world = Sockets(seed=1, limits=Limits(connections=4 * MEMBERS))
+    cluster = await RocketMQCluster.start(world, epoch_ms=0.0, topics={"orders": {_BROKER: 1}})
+    served, process, loop = cluster.broker(_BROKER), world.processes[_BROKER], asyncio.get_running_loop()
+    assert served is not None
+    wires = [Wire(world, _BROKER) for _ in range(MEMBERS)]
+    beats = [encode(Frame(34, 1, {}, json.dumps(_beat(f"c{at}", ["orders"])).encode())) for at in range(MEMBERS)]
+    rows = [[*await turns.of(wires, beats, wires), "heartbeat of all, each of which all hear"]]
+    asks = Wire(world, _BROKER)
+    members = encode(Frame(38, 1, {"consumerGroup": "g"}, b""))
+    rows.append([*await turns.of([asks], [members], [asks]), "members"])
+    for wire in wires:
+        wire.put(encode(Frame(11, 2, _PULL, b"")))
+    while sum(map(len, served.broker.held.values())) < MEMBERS:
+        await asyncio.sleep(0)
+    sent = encode(Frame(310, 3, _SEND, b"x"))
+    woken = await turns.until(
+        lambda: not served.broker.held, lambda: loop.call_soon(asks.connection.data_received, sent)
+    )
+    rows.append([*woken, "record that all wait for"])
+    channels = served.broker.consumers.groups["g"].channels
+    silent = list(channels)[: MEMBERS // 2]
+    for channel in silent:
+        channels[channel].last_update = -1e9
+    over = await turns.until(
+        lambda: not any(channel in process.connections for channel in silent),
+        lambda: process.set_timer(SCAN, world.tell_time()),
+    )
+    rows.append([*over, "half of them silent"])
+    gone = await turns.until(lambda: not served.places, lambda: [wire.close() for wire in wires])
+    rows.append([*gone, "the others closed"])
+    assert world.failures == []
+    await world.close()
+    return rows
+
+
 def turns() -> None:
-    show(asyncio.run(_rows(Turns())))
+    for rows in (_rows, _members):
+        show(asyncio.run(rows(Turns())))

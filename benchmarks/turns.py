@@ -22,6 +22,8 @@ from uuid import UUID
 from kio.serial import entity_reader
 from tabulate import tabulate
 
+from kafka_coordinator.coordinator.group import session_timer
+from kafka_coordinator.coordinator.rebalance import join_timer
 from kafka_coordinator.wire.apis import APIS
 from kafka_coordinator.wire.entities import make, part, response
 from kafka_coordinator.wire.records.batches import NewRecord, batch
@@ -77,11 +79,16 @@ class Turns:
         return [f"{max(self.took):.0f}", f"{sum(self.took):.0f}"]
 
 
-def joining(group: str, names: list[str]) -> bytes:
+def joining(group: str, names: list[str], member_id: str = "") -> bytes:
     kind: Any = request_schema(11, 3)
     subscription = pack(">hi", 0, len(names)) + b"".join(map(text, names)) + pack(">i", -1)
     protocol = part(kind, "protocols")(name="range", metadata=subscription)
-    who: dict[str, Any] = {"group_id": group, "member_id": "", "protocol_type": "consumer", "protocols": (protocol,)}
+    who: dict[str, Any] = {
+        "group_id": group,
+        "member_id": member_id,
+        "protocol_type": "consumer",
+        "protocols": (protocol,),
+    }
     return frame(kind(session_timeout=_MINUTE, rebalance_timeout=_MINUTE, **who))
 
 
@@ -230,7 +237,8 @@ _AT_ONCE = {"group.initial.rebalance.delay.ms": 0, "group.share.assignment.inter
 async def _members(turns: Turns) -> list[list[str]]:
     world = Sockets(seed=1, limits=Limits(connections=4 * MEMBERS))
     most = {"group.initial.rebalance.delay.ms": 1000, "group.consumer.max.size": MEMBERS}
-    await ServedCluster(world, topics={"orders": MEMBERS}, settings=most).start()
+    cluster = ServedCluster(world, topics={"orders": MEMBERS}, settings=most)
+    await cluster.start()
     wires = [Wire(world, "broker-1") for _ in range(MEMBERS)]
     rows = [[*await turns.of(wires, [joining("classic", ["orders"])] * MEMBERS, wires), "JoinGroup of all"]]
     read = entity_reader(response(11, 3))  # type: ignore[arg-type]
@@ -256,10 +264,74 @@ async def _members(turns: Turns) -> list[list[str]]:
     frames = [subscribing("consumer", ["orders"], f"{number:022d}") for number in range(MEMBERS)]
     rows.append([*await turns.of(others, frames, others), "first ConsumerGroupHeartbeat of each"])
     rows.append([*await turns.of([asks], [_describing(69, "consumer")], [asks]), "ConsumerGroupDescribe"])
+    rows += await _ends(turns, world, cluster, wires, answers)
     await world.close()
     return rows
 
 
+async def _ends(
+    turns: Turns, world: Sockets, cluster: ServedCluster, wires: Sequence[Wire], joined: Sequence[Any]
+) -> list[list[str]]:
+    """Heartbeats of all on one socket; a rebalance that times out; groups whose sessions end together."""
+    process, core = world.processes["broker-1"], cluster.states["broker-1"].broker.coordinator.core
+    beat, busy, loop = request_schema(12, 3), wires[0], asyncio.get_running_loop()
+    values = {"group_id": "classic", "group_instance_id": None}
+    frames = [
+        frame(make(beat, generation_id=each.generation_id, member_id=each.member_id, **values)) for each in joined
+    ]
+    busy.transport.written.clear()
+    sent = b"".join(frames)
+    answered = len(busy.put(frames[0])) * (MEMBERS + 1)
+    queued = await turns.until(
+        lambda: sum(map(len, busy.transport.written)) >= answered,
+        lambda: loop.call_soon(busy.connection.data_received, sent),
+    )
+    rows = [[*queued, "Heartbeat of all on one connection"]]
+    group = core.groups["classic"]
+    half = [(wire, each.member_id) for wire, each in zip(wires, joined, strict=True)][: MEMBERS // 2]
+    for wire, member_id in half:
+        wire.put(joining("classic", ["orders"], member_id))
+    late = await turns.until(
+        lambda: all(wire.transport.written for wire, _ in half),
+        lambda: process.set_timer(join_timer(group), world.tell_time()),
+    )
+    rows.append([*late, "a rebalance that times out, half of them back"])
+    for name, members in (("classic", group.members), ("consumer", core.consumer_groups["consumer"].members)):
+
+        def expire(name: str = name, members: Iterable[str] = members) -> None:
+            for member_id in list(members):
+                process.set_timer(session_timer(name, member_id), world.tell_time())
+
+        over = await turns.until(lambda members=members: not members, expire)  # type: ignore[misc]
+        rows.append([*over, f"end of all sessions of the {name} group"])
+        asks = Wire(world, "broker-1")
+        delete = frame(make(request_schema(42, 2), groups_names=(name,)))
+        rows.append([*await turns.of([asks], [delete], [asks]), "DeleteGroups"])
+    return rows
+
+
+async def _waiting(turns: Turns) -> list[list[str]]:
+    """A record that the fetches of all wait for."""
+    world = Sockets(seed=1, limits=Limits(connections=4 * MEMBERS))
+    cluster = ServedCluster(world, topics={"orders": 1})
+    await cluster.start()
+    wires, ids = [Wire(world, "broker-1") for _ in range(MEMBERS)], cluster.record.ids()
+    asked = {"session_epoch": -1, "max_bytes": 1 << 20, "partition_max_bytes": 1000, "max_wait": _MINUTE}
+    asked |= {"min_bytes": 1, "forgotten_topics_data": ()}
+    for wire in wires:
+        wire.put(naming(["orders"] * 2, ids, 1, "topics", asked))
+    written = {"records": batch([NewRecord(b"x")]), "acks": -1}
+    sends = Wire(world, "broker-1")
+    found = await turns.until(
+        lambda: all(wire.transport.written for wire in wires),
+        lambda: asyncio.get_running_loop().call_soon(
+            sends.connection.data_received, naming(["orders"] * 4, ids, 0, "topic_data", written)
+        ),
+    )
+    await world.close()
+    return [[*found, "Produce of what all wait for"]]
+
+
 def turns() -> None:
-    for rows in (_topics, _members):
+    for rows in (_topics, _members, _waiting):
         show(asyncio.run(rows(Turns())))

@@ -68,13 +68,13 @@ Event: TypeAlias = Opened | Came | Reset
 
 
 class _Stream:
-    """One that is open. ``window``: what the client still takes; ``unreturned``: what has come and was not told yet;
-    ``held`` waits for the window, and ``tail`` after it; ``ended``: the client says nothing more."""
+    """One that is open. ``window``: what the client takes beyond the window at first; ``unreturned``: what has come and
+    was not told yet; ``held`` waits for the window, and ``tail`` after it; ``ended``: the client says nothing more."""
 
     __slots__ = ("ended", "held", "tail", "unreturned", "window")
 
-    def __init__(self, window: int, *, ended: bool) -> None:
-        self.window, self.ended = window, ended
+    def __init__(self, *, ended: bool) -> None:
+        self.window, self.ended = 0, ended
         self.unreturned = 0
         self.held = bytearray()
         self.tail = b""
@@ -108,6 +108,8 @@ class Http2:
         """Number of the stream that was opened last."""
         self._window, self._initial = _WINDOW, _WINDOW
         """What the client still takes on all streams, and at first on a new one."""
+        self._grown = False
+        """Whether windows have grown since what waits for them was looked at."""
         self._unreturned = 0
         self._block: tuple[int, int, bytearray] | None = None
         """Stream and flags of a header block that is not whole yet."""
@@ -154,6 +156,9 @@ class Http2:
             self._take(kind, flags, stream & _MOST_WINDOW, read[at + _HEAD : after])
             at = after
         self._read = read[at:]
+        if self._grown:
+            self._grown = False
+            self._release()
 
     def _begin(self) -> bool:
         if not PREFACE.startswith(self._read[: len(PREFACE)]):
@@ -246,7 +251,7 @@ class Http2:
         if len(self._streams) >= STREAMS or not is_request(headers):
             self._abandon(number, _REFUSED if len(self._streams) >= STREAMS else _PROTOCOL_ERROR)
             return
-        self._streams[number] = _Stream(self._initial, ended=ended)
+        self._streams[number] = _Stream(ended=ended)
         self.events.append(Opened(number, dict(headers), ended))
 
     def _reset(self, flags: int, number: int, content: bytes) -> None:
@@ -267,11 +272,8 @@ class Http2:
             if setting in _ALLOWED and value not in _ALLOWED[setting]:
                 raise WireError(f"setting {setting} cannot be {value}")
             if setting == _INITIAL_WINDOW:
-                for stream in self._streams.values():
-                    stream.window += value - self._initial
-                self._initial = value
+                self._initial, self._grown = value, True
         self._out.append(_frame(_SETTINGS, _ACK, 0, b""))
-        self._release()
 
     def _ping(self, flags: int, number: int, content: bytes) -> None:
         if number or len(content) != 8:
@@ -293,13 +295,13 @@ class Http2:
             if stream is None:
                 return
             stream.window += more
-            if stream.window > _MOST_WINDOW:
+            if stream.window + self._initial > _MOST_WINDOW:
                 self._give_up(number, stream, _FLOW_CONTROL)
         else:
             self._window += more
             if self._window > _MOST_WINDOW:
                 raise WireError(f"a window of {self._window} bytes")
-        self._release()
+        self._grown = True
 
     # What goes out.
 
@@ -312,7 +314,7 @@ class Http2:
         if head:
             self._out.append(_frame(_HEADERS, _END_HEADERS, number, head))
         size = len(data)
-        if stream.held or size > self._window or size > stream.window or size > _LONGEST:
+        if stream.held or size > self._window or size > stream.window + self._initial or size > _LONGEST:
             self._held += size
             stream.held += data
             stream.tail = tail
@@ -335,7 +337,9 @@ class Http2:
                     self._release_of(number, stream)
 
     def _release_of(self, number: int, stream: _Stream) -> None:
-        while stream.held and (size := min(self._window, stream.window, len(stream.held), _LONGEST)) > 0:
+        while (
+            stream.held and (size := min(self._window, stream.window + self._initial, len(stream.held), _LONGEST)) > 0
+        ):
             self._window -= size
             stream.window -= size
             self._held -= size

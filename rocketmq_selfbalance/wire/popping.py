@@ -2,6 +2,7 @@
 spec pop 5.1, 5.2, 5.4): requests wait in one line, and a record that comes wakes the first of them."""
 
 from collections.abc import Iterable
+from itertools import islice
 
 from protocols.engine.nodes import Outbox, Time, TimerName
 from rocketmq_selfbalance import codes
@@ -201,7 +202,7 @@ def due(served: Served, now: Time, timer: TimerName, out: Outbox) -> None:
     _, what, topic, group = timer
     state = given_out(served, now, topic, group)
     if what == POLL:
-        for waiting in state.line.over(now):
+        for waiting in islice(state.line.over(now), 1):  # others have their turn before the next one
             records = _taken(served, now, state, waiting.request, out)
             _answer(served, now, waiting.sender, state, waiting.request, records, out)
     elif what == REVIVE:

@@ -32,6 +32,8 @@ FETCH_KEY: Final = 1
 _BY_ID: Final = 13
 """From this version on topics are named by their ids."""
 _WAIT, _LOOK = "wait", "look"
+_LOOKED_AT_ONCE: Final = 300
+"""Partitions of fetches that wait, before others have their turn."""
 _OF_THE_SESSION: Final = frozenset(
     (
         ErrorCode.fetch_session_id_not_found,
@@ -346,7 +348,7 @@ def _look(state: BrokerState, now: Time, fetches: Iterable[WaitingFetch], out: O
     looked = 0
     for fetch in fetches:
         looked += len(fetch.context.partitions)
-        if looked > MANY:
+        if looked > _LOOKED_AT_ONCE:
             out.set_timer(("records", _LOOK, fetch.sender), now)
         elif _is_over(state, fetch):
             _complete(state, now, fetch, out)
