@@ -10,6 +10,7 @@ Groups come worst first (`_rank`). Nothing is rounded, null is what no snapshot 
 are over time.
 """
 
+import os.path
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date
@@ -65,7 +66,7 @@ def selected(folder: str, since: date | None, until: date | None, clusters: Sequ
     if "://" in folder:
         return Selection(f"{folder.rstrip('/')}/{SNAPSHOTS}", None)
     place = Path(folder)
-    if not place.is_dir():
+    if not os.path.isdir(place):
         raise UserError(f"{folder}: there is no such folder, expected one that `equipoise watch --out` has written")
     every = list(snapshot_files(place))
     if not every:

@@ -24,6 +24,7 @@ from pydantic import BaseModel, ValidationError
 import kafka_coordinator.cluster as kafka
 import rocketmq_selfbalance.cluster as rocketmq
 from compare.json_types import Json
+from protocols import files
 from protocols.errors import UserError
 from protocols.versions import Version, Versions
 
@@ -257,7 +258,7 @@ def lines(path: Path) -> Iterator[tuple[int, bytes, int]]:
     """
     number = 0
     try:
-        with path.open("rb") as stored:
+        with files.opened(path) as stored:
             stream = _opened(path, stored)
             if path.suffix == ".json":
                 text = stream.read(LONGEST_LINE + 1)

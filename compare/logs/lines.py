@@ -1,5 +1,6 @@
 """The lines of log files that may mean something: files, folders, standard input, gzip, rotated files in order."""
 
+import os.path
 import re
 import sys
 import zlib
@@ -9,6 +10,7 @@ from dataclasses import dataclass
 from itertools import chain
 from pathlib import Path
 
+from protocols import files
 from protocols.errors import UserError
 
 BLOCK = 4 << 20
@@ -61,13 +63,9 @@ def log_files(sources: Sequence[str]) -> list[LogFile]:
             paths.append(None)
             continue
         path = Path(source)
-        try:
-            folder, there = path.is_dir(), path.exists()
-        except (OSError, ValueError):
-            folder, there = False, False
-        if folder:
+        if os.path.isdir(path):
             paths += sorted(file for file in path.rglob("*") if file.is_file() and not file.name.startswith("."))
-        elif there:
+        elif os.path.exists(path):
             paths.append(path)
         else:
             raise UserError(f"{source}: no such file or folder, expected log files, folders of them, or -")
@@ -117,7 +115,7 @@ def blocks(file: LogFile, found: Reading) -> Iterator[bytes]:
     Raises `UserError` where it cannot be read.
     """
     try:
-        with nullcontext(sys.stdin.buffer) if file.path is None else file.path.open("rb") as stream:
+        with nullcontext(sys.stdin.buffer) if file.path is None else files.opened(file.path) as stream:
             block = stream.read(BLOCK)
             packing = next((name for magic, name in _PACKINGS.items() if block.startswith(magic)), "")
             plain = chain((block,) if block else (), iter(lambda: stream.read(BLOCK), b""))

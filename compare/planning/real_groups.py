@@ -137,6 +137,11 @@ def _check_kind(observed: ObservedGroup) -> None:
     kind = kind_of(observed)
     if kind == "unknown" and observed.strategy in UNRELEASED:
         return
+    if kind == "unknown" and observed.strategy in SERVER:
+        raise UserError(
+            f"group {observed.name} shares by {observed.strategy}, as groups of the consumer protocol do, and no source"
+            " shows that it is one, expected kafka-consumer-groups.sh --describe --members --verbose beside it"
+        )
     if kind == "unknown" and observed.strategy:
         raise UserError(
             f"group {observed.name} shares by {observed.strategy}, an assignor that Kafka has not released and that is"

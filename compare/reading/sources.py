@@ -2,14 +2,15 @@
 how long a running cluster is waited for.
 """
 
+import os.path
 import re
-import stat
 import sys
 import time
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 from compare.reading.observed import Skipped, SourceText
+from protocols import files
 
 SERVER = re.compile(r"(?P<host>[A-Za-z0-9_.-]+|\[[0-9A-Fa-f:.%]+\])(?::(?P<port>[0-9]{1,5}))?")
 """``host`` with the brackets of an IPv6 address; ``port`` is None where none is written."""
@@ -42,28 +43,24 @@ def seconds(value: float) -> str:
     return f"{round(value, 2):g} s"
 
 
-LARGEST = 512 * 1024 * 1024
-"""Files above this many bytes are no tool's output."""
-
-
 def load(arguments: Iterable[str]) -> Iterator[SourceText | Skipped]:
     """The text of every source in the order given, folders walked by name; `Skipped` for what has no text."""
     for argument in arguments:
         name, separator, file = argument.partition("=")
         if argument == "-":
             yield _decoded(sys.stdin.buffer.read(), SourceText("-", ()))
-        elif separator and not Path(argument).exists():
+        elif separator and not os.path.exists(argument):
             yield from _load_path(Path(file), name) if name else _load_path(Path(argument), None)
         else:
             yield from _load_path(Path(argument), None)
 
 
 def _load_path(path: Path, group: str | None) -> Iterator[SourceText | Skipped]:
-    if path.is_dir():
-        files = sorted(each for each in path.rglob("*") if each.is_file() and not each.name.startswith("."))
-        if not files:
+    if os.path.isdir(path):
+        inside = sorted(each for each in path.rglob("*") if each.is_file() and not each.name.startswith("."))
+        if not inside:
             yield Skipped(str(path), None, "the folder contains no file, expected the output of admin tools")
-        for file in files:
+        for file in inside:
             yield _load_file(file, group)
     else:
         yield _load_file(path, group)
@@ -71,25 +68,10 @@ def _load_path(path: Path, group: str | None) -> Iterator[SourceText | Skipped]:
 
 def _load_file(path: Path, group: str | None) -> SourceText | Skipped:
     try:
-        about = path.stat()
-        if about.st_size > LARGEST:
-            return Skipped(str(path), None, f"larger than {LARGEST >> 20} MiB, expected the output of an admin tool")
-        if _is_endless(path, about.st_mode):
-            return Skipped(str(path), None, "a device, expected a file, a pipe or -")
-        raw = path.read_bytes()
+        raw = files.content(path)
     except OSError as error:
         return Skipped(str(path), None, f"cannot be read: {error.strerror}, expected a file or folder")
     return _decoded(raw, SourceText(str(path), (), group, path.resolve().parent.name, path.stem))
-
-
-def _is_endless(path: Path, mode: int) -> bool:
-    """Whether it is a device that has something to read, for which there may be no end: /dev/null has nothing."""
-    if stat.S_ISBLK(mode):
-        return True
-    if not stat.S_ISCHR(mode):
-        return False
-    with path.open("rb", buffering=0) as device:
-        return not device.isatty() and bool(device.read(1))
 
 
 def _decoded(raw: bytes, about: SourceText) -> SourceText | Skipped:

@@ -16,7 +16,17 @@ from compare.testing.stopping import Crashed as Crashed
 from compare.testing.stopping import Stopping, Swallowed
 from compare.testing.stopping import TimeIsUp as TimeIsUp
 from compare.testing.transactions import Transactions
-from compare.testing.watching import Given, HandlerCall, LatePoll, Place, SlowCallback, place_of, told_error, watched
+from compare.testing.watching import (
+    Given,
+    HandlerCall,
+    LatePoll,
+    NoStatus,
+    Place,
+    SlowCallback,
+    place_of,
+    told_error,
+    watched,
+)
 from protocols.engine.nodes import Time
 from protocols.java import Queue
 from protocols.scenario.events import Event, Join, StopPolling
@@ -57,6 +67,8 @@ class Handling:
         self.limits: dict[str, Time | None] = {}
         """Only of real members (`compare.testing.brokers`); the timeline tells who was too slow here."""
         self.slow_callbacks: list[SlowCallback] = []
+        self.no_status: dict[str, NoStatus] = {}
+        """Member to the first thing that its listener returned which is no status (RocketMQ)."""
         self.threads: dict[str, set[int]] = {}
         """Member to the threads that have called its consumer."""
         self._told: dict[str, list[Handled]] = {}

@@ -208,8 +208,8 @@ def fail(group: HandlingGroup, what: str, more: Sequence[str] = (), *, most: int
 
 
 def known_of_code(group: HandlingGroup) -> Iterator[str]:
-    """Who has not polled in time, for how long, and what its handler did meanwhile; whose callbacks were slow; whose
-    consumers were called from several threads."""
+    """Who has not polled in time, for how long, and what its handler did meanwhile; whose listeners return no status;
+    whose callbacks were slow; whose consumers were called from several threads."""
     handling, said = group.handling, list[HandlerCall]()
     for each in group.timeline.facts:
         if not isinstance(each.fact, TimedOut) or each.fact.group != group.name:
@@ -238,6 +238,11 @@ def known_of_code(group: HandlingGroup) -> Iterator[str]:
             )
             told += " take max.poll.interval.ms"
         yield told
+    for member, first in handling.no_status.items():
+        yield (
+            f"the listener of {member} returned {first.returned} at {moment(first.at)}, which Java's client takes for"
+            f" {first.taken_for}: its records come again"
+        )
     for slow in handling.slow_callbacks:
         if slow.ended - slow.began >= _SLOW_MS:
             took, since = moment(slow.ended - slow.began), moment(slow.began)

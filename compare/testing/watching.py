@@ -49,6 +49,14 @@ class SlowCallback(NamedTuple):
     name: str
 
 
+class NoStatus(NamedTuple):
+    """What a listener has returned, as `repr` tells it, and the status that Java's client takes null for."""
+
+    at: Time
+    returned: str
+    taken_for: str
+
+
 class Watcher(Protocol):
     """Who is told of a watched handler's calls."""
 

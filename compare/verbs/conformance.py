@@ -128,10 +128,10 @@ def _files(paths: Sequence[str]) -> list[Path]:
     """The files to play, those of a folder sorted by path, each once."""
     found: dict[Path, None] = {}
     for path in map(Path, paths):
-        if path.is_dir():
+        if os.path.isdir(path):
             inside = [Path(folder) / name for folder, _, names in os.walk(path, onerror=_refuse) for name in names]
             found.update(dict.fromkeys(sorted(each for each in inside if each.name.endswith(ENDINGS) and _ends(each))))
-        elif path.exists():
+        elif os.path.exists(path):
             found[path] = None
         else:
             raise UserError(f"{path}: no such file or folder, expected golden vectors ({', '.join(ENDINGS)})")

@@ -3,6 +3,7 @@
 The verb `examples`.
 """
 
+import os.path
 from collections.abc import Iterator
 from dataclasses import dataclass
 from importlib.resources import files
@@ -71,7 +72,7 @@ def copy(chosen: list[Example], folder: Path) -> int:
     root = files(PACKAGE)
     contents = {folder / path: _at(root, path).read_bytes() for example in chosen for path in example.paths}
     for target, content in contents.items():
-        if target.exists() and (not target.is_file() or target.read_bytes() != content):
+        if os.path.lexists(target) and (not os.path.isfile(target) or target.read_bytes() != content):
             raise UserError(f"--to {folder}: {target} is there already and differs, expected another folder")
     try:
         for target, content in contents.items():

@@ -66,6 +66,8 @@ def logs(
     known_zones = _zones(zones)
     if report is not None:
         check_report(report)
+    if scenario is not None:
+        check_report(scenario, "--scenario")
     files = log_files(sources)
     kept: dict[tuple[str, int], str] | None = None if report is None else {}
     known = read(files, known_zones, kept)

@@ -9,6 +9,7 @@ import re
 import signal
 import threading
 from collections.abc import Callable, Collection, Mapping
+from contextlib import suppress
 from functools import wraps
 from pathlib import Path
 from types import FrameType
@@ -27,21 +28,26 @@ T = TypeVar("T")
 Verb = TypeVar("Verb", bound=Callable[..., object])
 
 
-def check_report(path: Path) -> None:
-    """Before minutes of work and not after them: `UserError` if there is no folder to write the report in, or it may
-    not be written."""
-    folder = Path(os.path.realpath(path)).parent if path.is_symlink() else path.parent
-    if not folder.is_dir():
-        raise UserError(f"--report {path}: the folder {folder} does not exist, expected a writable file")
-    if not os.access(path if path.exists() else folder, os.W_OK):
-        raise UserError(f"--report {path}: no permission to write, expected a writable file")
+def check_report(path: Path, option: str = "--report") -> None:
+    """Before minutes of work and not after them: `UserError` if there is no folder to write the file in, or it may not
+    be written."""
+    folder = os.path.dirname(os.path.realpath(path))
+    try:
+        files.check_writable(path)
+    except OSError as error:
+        why = error.strerror if os.path.isdir(folder) else f"the folder {folder} does not exist"
+        raise UserError(f"{option} {path}: {why}, expected a writable file") from None
 
 
 def check_folder(path: Path) -> None:
     """The same for ``--parquet``: `UserError` if the folder is not there and cannot be made, or not be written in."""
-    there = next(parent for parent in (path, *path.absolute().parents) if parent.exists())
-    if not there.is_dir() or not os.access(there, os.W_OK):
-        raise UserError(f"--parquet {path}: no permission to write in {there}, expected a writable folder")
+    there = next(parent for parent in (path, *path.absolute().parents) if os.path.lexists(parent))
+    try:
+        with suppress(FileNotFoundError, NotADirectoryError):
+            path.stat()
+        files.check_writable(there / "table")
+    except OSError as error:
+        raise UserError(f"--parquet {path}: {error.strerror} ({there}), expected a writable folder") from None
 
 
 def save_report(path: Path, text: str) -> None:
@@ -60,7 +66,7 @@ def read_baseline(path: Path, verb: str, take: Callable[[Json], T]) -> T:
     and a file that cannot be read, is a `UserError`.
     """
     try:
-        return take(json.loads(path.read_bytes()))
+        return take(json.loads(files.content(path)))
     except OSError as error:
         raise UserError(f"--baseline {path}: {error.strerror}, expected a file of `{verb} --format json`") from None
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError):

@@ -153,9 +153,9 @@ def serve(
     """
     from compare.running.systems import read  # the rest of this verb can do without YAML
 
-    for path in (record, report):
+    for option, path in (("--record", record), ("--report", report)):
         if path is not None:
-            check_report(path)
+            check_report(path, option)
     if system != "kafka" and initial_delay is not None:
         raise UserError(f"--initial-delay {initial_delay}: {system} has no initial delay, expected serve kafka")
     for other, version in versions.items():

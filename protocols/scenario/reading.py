@@ -11,6 +11,7 @@ order in which each may depend on the ones before, and a mistake is told by its 
 import pathlib
 from collections.abc import Mapping, Sequence
 
+from protocols import files
 from protocols.errors import UserError
 from protocols.scenario import autoscalers, checks, shorthands
 from protocols.scenario.capacity import with_rates
@@ -168,7 +169,7 @@ def _system(given: object, path: Path) -> SystemPart:
     return made if made.label else made.model_copy(update={"label": made.system})
 
 
-LARGEST = 64 * 1024 * 1024
+LARGEST = 8 * 1024 * 1024
 """Files above this many bytes are no scenario."""
 
 
@@ -182,9 +183,7 @@ def file_text(path: str | pathlib.Path, what: str = "scenario") -> str:
     """The text of a YAML file, which is to be a ``what``. Raises `UserError`: one line that names the file."""
     source = str(path)
     try:
-        if pathlib.Path(path).stat().st_size > LARGEST:
-            raise UserError(f"{source}: larger than {LARGEST >> 20} MiB, expected a {what}")
-        raw = pathlib.Path(path).read_bytes()
+        raw = files.content(pathlib.Path(path), LARGEST)
     except OSError as error:
         raise UserError(f"{source}: cannot be read: {error.strerror}, expected a {what} file") from None
     try:

@@ -21,11 +21,15 @@ import re
 import textwrap
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from io import BytesIO
 from pathlib import Path
 from typing import Literal
 
 from compare.reading.observed import Skipped
-from protocols import UserError
+from protocols import UserError, files
+
+_LARGEST = 1024 * 1024
+"""Bytes of a properties file."""
 
 _VALUE = r"""(?:"(?:[^"\\\n]|\\.)*"|'(?:[^'\\\n]|\\.)*'|[^\s"';=]+)"""
 _OPTION = re.compile(rf"(?P<name>[\w$.-]+)\s*=\s*(?P<value>{_VALUE})")
@@ -121,7 +125,7 @@ def key(given: Mapping[str, str], place: str) -> dict[str, str]:
 
 def _format(location: str, name: str, place: str) -> Format:
     try:
-        with Path(location).open("rb") as file:
+        with files.opened(Path(location)) as file:
             start = file.read(64 * 1024)
     except OSError as error:
         raise UserError(f"{place}: {name}: {location} cannot be read: {error.strerror or 'no such file'}") from None
@@ -255,7 +259,7 @@ def _properties(path: Path) -> tuple[dict[str, str], dict[str, int]]:
     lines: dict[str, int] = {}
     line = 1
     try:
-        with path.open("rb") as file:
+        with BytesIO(files.content(path, _LARGEST)) as file:
             for element in javaproperties.parse(file):
                 if isinstance(element, javaproperties.KeyValue):
                     given[element.key], lines[element.key] = element.value.strip(_BLANKS), line

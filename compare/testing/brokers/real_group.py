@@ -18,7 +18,7 @@ from compare.testing.demands import OneGroup
 from compare.testing.faults import note
 from compare.testing.handled_records import CodeEnded, Handled, HandledRecords, Record, single
 from compare.testing.sentences import moment
-from compare.testing.watching import Given, HandlerCall, LatePoll, SlowCallback, place_of, told_error, watched
+from compare.testing.watching import Given, HandlerCall, LatePoll, NoStatus, SlowCallback, place_of, told_error, watched
 from protocols import Allocation
 from protocols.engine.nodes import Time
 from protocols.errors import UserError
@@ -114,6 +114,7 @@ class RealHandling:
         """Those of watched handlers."""
         self.late_polls: list[LatePoll] = []
         self.slow_callbacks: list[SlowCallback] = []
+        self.no_status: dict[str, NoStatus] = {}
         self.threads: dict[str, set[int]] = {}
         self.doubles: dict[str, object] = {}
         self.ends: list[CodeEnded] = []

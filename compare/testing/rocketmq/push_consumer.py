@@ -5,12 +5,13 @@ each at the moment at which the client has fetched its records. Every call is co
 happens after it (a crash) happens before its result counts.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from enum import IntEnum
 from typing import NamedTuple
 
 from compare.testing.handling import HandlingGroup
 from compare.testing.stopping import Crashed
+from compare.testing.watching import NoStatus
 from protocols.engine.nodes import Time
 from protocols.errors import UserError
 from protocols.java import Queue
@@ -39,7 +40,8 @@ CONSUME_SUCCESS = ConsumeConcurrentlyStatus.CONSUME_SUCCESS
 RECONSUME_LATER = ConsumeConcurrentlyStatus.RECONSUME_LATER
 SUCCESS = ConsumeOrderlyStatus.SUCCESS
 SUSPEND_CURRENT_QUEUE_A_MOMENT = ConsumeOrderlyStatus.SUSPEND_CURRENT_QUEUE_A_MOMENT
-_GOOD = (None, CONSUME_SUCCESS, SUCCESS, CONSUME_SUCCESS.name, SUCCESS.name)
+_GOOD = (CONSUME_SUCCESS, SUCCESS)
+_LATER = (RECONSUME_LATER, SUSPEND_CURRENT_QUEUE_A_MOMENT)
 
 
 class MessageExt(NamedTuple):
@@ -63,8 +65,9 @@ Listener = Callable[[list[MessageExt]], object]
 class PushConsumer:
     """One member whose listener is the user's. Made by `Group.push_consumer`.
 
-    A listener that raises, or returns anything but `CONSUME_SUCCESS` (or None), will get the records again later. An
-    orderly one (`SUCCESS`) gets them again after a moment, and nothing else of their queue before.
+    A listener that raises, or returns anything but `CONSUME_SUCCESS`, will get the records again later, as Java's
+    client does with null. An orderly one (`SUCCESS`) gets them again after a moment, and nothing else of their queue
+    before.
     """
 
     def __init__(self, group: HandlingGroup, member: str, *, orderly: bool = False) -> None:
@@ -183,7 +186,10 @@ class PushConsumer:
         for origin, offset, _ in records:
             self._handling.gives(self.member, origin, offset)
         returned, status = self._handling.serve(self, self._listener, messages)
-        success = returned and status in _GOOD
+        success = returned and _is(status, _GOOD)
+        if returned and not success and not _is(status, _LATER):
+            later = _LATER["orderly" in self._settings].name
+            self._handling.no_status.setdefault(self.member, NoStatus(self.group.world.now, repr(status), later))
         for origin, offset, _ in records:
             self._tried(origin, offset, success)
             if success:
@@ -232,6 +238,11 @@ class PushConsumer:
     @property
     def _place(self) -> str:
         return self._cluster.topology.node[MemberKey(self.group.name, self.member)]
+
+
+def _is(status: object, among: Iterable[IntEnum]) -> bool:
+    """Whether it is one of these, or its name or number; False is no 0 here."""
+    return not isinstance(status, bool) and any(status in (each, each.name) for each in among)
 
 
 __all__ = [

@@ -18,9 +18,13 @@ EXAMPLES = ROOT / "examples/captures"
 _SETTINGS = {"PYTHONHASHSEED": "0", "PYTHONUTF8": "1"}
 
 
-def equipoise(*arguments: str, stdin: bytes = b"", hash_seed: str | None = None) -> subprocess.CompletedProcess[str]:
-    """The finished process; its output is text. With a hash seed it is a fresh interpreter, else one that has imported
-    the verbs already (`tests/compare/showing/server.py`), since importing takes longer than most tests."""
+def equipoise(
+    *arguments: str, stdin: bytes = b"", hash_seed: str | None = None, stdout: str | None = None
+) -> subprocess.CompletedProcess[str]:
+    """The finished process; its output is text, or goes to a device, ``stdout`` (not with a hash seed).
+
+    With a hash seed it is a fresh interpreter, else one that has imported the verbs already
+    (`tests/compare/showing/server.py`), since importing takes longer than most tests."""
     environment = {**os.environ, **_SETTINGS}
     if hash_seed is not None:
         environment["PYTHONHASHSEED"] = hash_seed
@@ -36,6 +40,8 @@ def equipoise(*arguments: str, stdin: bytes = b"", hash_seed: str | None = None)
         return subprocess.CompletedProcess(done.args, done.returncode, done.stdout.decode(), done.stderr.decode())
     with tempfile.TemporaryDirectory() as folder:
         (Path(folder) / "stdin").write_bytes(stdin)
+        if stdout is not None:
+            (Path(folder) / "stdout").symlink_to(stdout)
         server = _server()
         assert server.stdin is not None
         assert server.stdout is not None
@@ -43,7 +49,8 @@ def equipoise(*arguments: str, stdin: bytes = b"", hash_seed: str | None = None)
         server.stdin.write(json.dumps(request) + "\n")
         server.stdin.flush()
         code = int(server.stdout.readline())
-        output, errors = ((Path(folder) / name).read_bytes().decode() for name in ("stdout", "stderr"))
+        output = (Path(folder) / "stdout").read_bytes().decode() if stdout is None else ""
+        errors = (Path(folder) / "stderr").read_bytes().decode()
     return subprocess.CompletedProcess(["equipoise", *arguments], code, output, errors)
 
 

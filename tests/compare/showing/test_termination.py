@@ -15,12 +15,15 @@ from tests.compare.showing import CAPTURES, ROOT
 
 PROC = Path("/proc")
 STARTS_S, ENDS_S = 60.0, 20.0
+STARTED_CPU_S = 1.0
+"""After so much work of its processor a verb is at its own."""
 
 pytestmark = [
     pytest.mark.skipif(not (PROC / "self/task").is_dir(), reason="processes are looked up in Linux's /proc"),
 ]
 
-COMPARING = ("compare", "examples/scenarios/rolling-restart.yaml", "--system", "kafka:range", "--seeds", "20000")
+ROLLING = "examples/scenarios/rolling-restart.yaml"
+COMPARING = ("compare", ROLLING, "--system", "kafka:range", "--seeds", "20000")
 PLAYING = ("conformance", str(CAPTURES / "kafka/traces"), str(CAPTURES / "rocketmq/traces"))
 SEVERAL = pytest.mark.skipif((os.cpu_count() or 1) < 2, reason="one processor works in one process")
 
@@ -95,6 +98,38 @@ def test_sigterm_leaves_no_worker_and_no_open_pipe(arguments: tuple[str, ...]) -
     assert code == 143
     assert error.decode().splitlines()[-1] == "equipoise: ended by SIGTERM"
     assert b"Traceback" not in error
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ("explore", ROLLING, "--random-runs", "0"),
+        ("plan", ROLLING, "--to", "static", "--from", "kafka:range", "--seeds", "10000"),
+        ("logs", "-"),
+        ("audit", "-"),
+    ],
+    ids=lambda arguments: arguments[0],
+)
+def test_sigterm_is_one_line_of_verbs_that_work_alone(arguments: tuple[str, ...]) -> None:
+    read, write = os.pipe()
+    command = [sys.executable, "-m", "compare", *arguments]
+    with subprocess.Popen(command, cwd=ROOT, stdin=read, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as running:
+        until = time.monotonic() + STARTS_S
+        while cpu_s(running.pid) < STARTED_CPU_S and time.monotonic() < until:
+            time.sleep(0.1)
+        running.send_signal(signal.SIGTERM)
+        _, error = running.communicate(timeout=ENDS_S)
+    os.close(read)
+    os.close(write)
+    assert running.returncode == 143
+    assert error.decode().splitlines()[-1] == "equipoise: ended by SIGTERM"
+    assert b"Traceback" not in error
+
+
+def cpu_s(process: int) -> float:
+    """Seconds of processor time that it has used."""
+    used = (PROC / str(process) / "stat").read_text().rpartition(")")[2].split()[11:13]
+    return sum(map(int, used)) / os.sysconf("SC_CLK_TCK")
 
 
 @SEVERAL

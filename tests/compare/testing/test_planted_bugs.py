@@ -269,7 +269,7 @@ def test_a_consumer_that_threads_share(is_buggy: bool) -> None:
 
 def test_a_listener_may_be_watched_in_both_ways() -> None:
     group = rocketmq_group(topics={"orders": 1}, produce=0)
-    one, many = group.watch(lambda message: None), group.watch(lambda messages: CONSUME_SUCCESS)
+    one, many = group.watch(lambda message: CONSUME_SUCCESS), group.watch(lambda messages: CONSUME_SUCCESS)
     consumer = group.push_consumer("c1")
     consumer.subscribe("orders")
     consumer.register_message_listener(lambda found: one(found[0]) if found[0].queue_offset % 2 else many(found))
@@ -342,7 +342,7 @@ def test_what_user_code_raises_is_its_own_whatever_it_is_made_of() -> None:
 
     group = rocketmq_group(topics={"orders": 1}, produce=0)
     consumer = group.push_consumer("c1")
-    listener = Mock(side_effect=[ValueError("once"), {}.__getitem__, None])
+    listener = Mock(side_effect=[ValueError("once"), {}.__getitem__, CONSUME_SUCCESS])
     consumer.subscribe("orders")
     consumer.register_message_listener(group.watch(listener))
     consumer.start()

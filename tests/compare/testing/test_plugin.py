@@ -115,7 +115,7 @@ LISTENER = """
         consumer = group.push_consumer("c1", orderly=True)
         consumer.set_max_reconsume_times(0)
         consumer.subscribe("orders")
-        consumer.register_message_listener(lambda messages: 1 / (messages[0].queue_offset - 20))
+        consumer.register_message_listener(lambda messages: 1 / (messages[0].queue_offset - 20) and "SUCCESS")
         consumer.start()
         group.clock.advance(seconds=60)
         lived(group, "test_own_listener")

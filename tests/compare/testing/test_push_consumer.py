@@ -1,5 +1,6 @@
 """A user's listener on the double of RocketMQ's push consumer."""
 
+from collections.abc import Callable
 from contextlib import suppress
 from itertools import pairwise
 from typing import Any
@@ -26,6 +27,16 @@ def _started(group: Group, listener: Any, member: str = "c1", *, orderly: bool =
     consumer.register_message_listener(listener)
     consumer.start()
     return consumer
+
+
+def _succeeding(take: Callable[[list[MessageExt]], object]) -> Any:
+    """A listener that does this and succeeds."""
+
+    def listen(messages: list[MessageExt]) -> Any:
+        take(messages)
+        return CONSUME_SUCCESS
+
+    return listen
 
 
 def test_the_listener_gets_every_record_once_and_in_virtual_time() -> None:
@@ -56,7 +67,7 @@ def test_what_fails_comes_again_later_and_later(bad: Any) -> None:
     def listen(messages: list[MessageExt]) -> Any:
         (message,) = messages
         if message.queue_offset != 9:
-            return None
+            return CONSUME_SUCCESS
         assert message.topic == "orders"
         tries.append((message.reconsume_times, group.clock.now))
         if len(tries) < 3:
@@ -72,6 +83,26 @@ def test_what_fails_comes_again_later_and_later(bad: Any) -> None:
     assert 9 < pauses[0] < 14
     assert 29 < pauses[1] < 34
     assert group.handled_twice() == group.never_handled() == []
+
+
+@pytest.mark.parametrize(("returned", "orderly"), [(None, False), (None, True), (False, False), ("done", True)])
+def test_what_is_no_status_comes_again_as_null_does_in_java_and_a_failure_says_so(returned: Any, orderly: bool) -> None:
+    group = rocketmq_group(topics={"orders": 1}, produce=0)
+    tries: list[int] = []
+
+    def listen(messages: list[MessageExt]) -> Any:
+        tries.append(messages[0].reconsume_times)
+        return returned
+
+    _started(group, listen, orderly=orderly)
+    group.settle().produce("orders", 1)
+    group.clock.advance(seconds=45)
+    assert tries[:3] == [0, 1, 2]
+    later = "SUSPEND_CURRENT_QUEUE_A_MOMENT" if orderly else "RECONSUME_LATER"
+    with pytest.raises(
+        AssertionError, match=f"c1 returned {returned!r} at .* takes for {later}: its records come again"
+    ):
+        group.assert_at_least_once(within=10)
 
 
 def test_a_crash_between_two_calls_makes_records_come_twice() -> None:
@@ -93,7 +124,7 @@ def test_a_listener_can_get_several_records_at_once() -> None:
     consumer = group.push_consumer("c1")
     consumer.set_consume_message_batch_max_size(4)
     consumer.subscribe("orders")
-    consumer.register_message_listener(lambda messages: sizes.append(len(messages)))
+    consumer.register_message_listener(_succeeding(lambda messages: sizes.append(len(messages))))
     group.clock.advance(seconds=5)
     consumer.start()
     group.clock.advance(seconds=20)
@@ -131,7 +162,7 @@ def test_misuse_in_a_listener_ends_the_test_whoever_catches_it(orderly: bool) ->
 def test_subscriptions_change_at_run_time() -> None:
     group = rocketmq_group(topics={"orders": 2, "more": 2}, produce=2)
     seen: set[str] = set()
-    consumer = _started(group, lambda messages: seen.update(each.topic for each in messages))
+    consumer = _started(group, _succeeding(lambda messages: seen.update(each.topic for each in messages)))
     group.settle()
     consumer.subscribe("more")
     group.clock.advance(seconds=60)
@@ -144,7 +175,7 @@ def test_subscriptions_change_at_run_time() -> None:
 def test_a_frozen_process_calls_no_listener() -> None:
     group = rocketmq_group(topics={"orders": 1}, produce=2)
     times: list[float] = []
-    _started(group, lambda messages: times.append(group.clock.now))
+    _started(group, _succeeding(lambda messages: times.append(group.clock.now)))
     group.clock.advance(seconds=20)
     group.hang("c1", seconds=10)
     group.clock.advance(seconds=20)
@@ -253,8 +284,9 @@ def test_as_many_records_come_as_the_test_puts_there(orderly: bool) -> None:
     )
     seen: list[tuple[str, int, int]] = []
 
-    def listen(messages: list[MessageExt]) -> None:
+    def listen(messages: list[MessageExt]) -> Any:
         seen.extend((each.broker_name, each.queue_id, each.queue_offset) for each in messages)
+        return SUCCESS
 
     _started(group, listen, orderly=orderly)
     group.settle()
@@ -286,6 +318,7 @@ def test_a_listener_that_takes_its_time_may_come_further_than_the_test_let_it(gr
     def listen(messages: list[MessageExt]) -> Any:
         called.append(clock.now)
         clock.advance(seconds=7)
+        return CONSUME_SUCCESS
 
     _started(group, listen)
     clock.advance(seconds=20)
@@ -298,7 +331,7 @@ def test_a_listener_that_takes_its_time_may_come_further_than_the_test_let_it(gr
 
 
 def test_settings_are_made_before_the_start() -> None:
-    consumer = _started(rocketmq_group(topics={"orders": 1}), lambda messages: None)
+    consumer = _started(rocketmq_group(topics={"orders": 1}), lambda messages: CONSUME_SUCCESS)
     with pytest.raises(UserError, match=r"^c1: maxReconsumeTimes after start\(\), expected before it$"):
         consumer.set_max_reconsume_times(1)
 
@@ -309,7 +342,7 @@ def test_a_dead_letter_is_a_record_that_nobody_handles(orderly: bool) -> None:
     consumer = group.push_consumer("c1", orderly=orderly)
     consumer.subscribe("orders")
     consumer.set_max_reconsume_times(1)
-    consumer.register_message_listener(lambda messages: "later" if messages[0].queue_offset == 1 else None)
+    consumer.register_message_listener(lambda messages: "RECONSUME_LATER" if messages[0].queue_offset == 1 else SUCCESS)
     consumer.start()
     group.settle().produce("orders", 3)
     group.clock.advance(milliseconds=500)

@@ -13,6 +13,7 @@ from compare.testing import (
     kafka_group,
     rocketmq_group,
 )
+from compare.testing.rocketmq.push_consumer import CONSUME_SUCCESS
 
 EARLIEST = {"auto.offset.reset": "earliest", "enable.auto.commit": False}
 
@@ -131,9 +132,10 @@ def test_a_listener_that_gives_a_record_up_loses_it() -> None:
     consumer.set_max_reconsume_times(0)
     consumer.subscribe("orders")
 
-    def listener(messages: Any) -> None:
+    def listener(messages: Any) -> Any:
         if messages[0].queue_offset == 7:
             raise ConnectionError
+        return CONSUME_SUCCESS
 
     consumer.register_message_listener(listener)
     consumer.start()

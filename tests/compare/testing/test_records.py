@@ -4,7 +4,7 @@ import pytest
 
 from compare.testing import Group, kafka_group, rocketmq_group
 from compare.testing.contents import Content
-from compare.testing.rocketmq.push_consumer import MessageExt
+from compare.testing.rocketmq.push_consumer import CONSUME_SUCCESS, MessageExt
 from compare.testing.standalone import play
 from protocols import Queue
 from protocols.errors import UserError
@@ -59,9 +59,14 @@ def test_records_stand_between_those_that_come_evenly() -> None:
 def test_a_listener_of_rocketmq_gets_what_was_written() -> None:
     group = rocketmq_group(topics={"orders": 2}, produce=0)
     got: list[MessageExt] = []
+
+    def listener(messages: list[MessageExt]) -> object:
+        got.extend(messages)
+        return CONSUME_SUCCESS
+
     consumer = group.push_consumer("c1")
     consumer.subscribe("orders")
-    consumer.register_message_listener(lambda messages: got.extend(messages))
+    consumer.register_message_listener(listener)
     consumer.start()
     group.settle()
     assert group.records.write([(ROCKET, Content(b"mine", b"k")), (ROCKET, Content(b"more"))]) == [0, 1]
