@@ -102,13 +102,13 @@ def is_sound(link: Link) -> bool:
 
 
 class ReplayOutbox:
-    """The outbox of a node that is moved on over what was skipped. ``tells``: it may tell facts of it; ``later``: they
-    are heard when their time has come, as others happen before."""
+    """The outbox of a node that is moved on over what was skipped. ``tells``: it may tell facts of it, which are heard
+    when their time has come, as others happen before."""
 
-    __slots__ = ("_later", "_process", "_tells")
+    __slots__ = ("_process", "_tells")
 
-    def __init__(self, process: Process, *, tells: bool = False, later: bool = False) -> None:
-        self._process, self._tells, self._later = process, tells, later
+    def __init__(self, process: Process, *, tells: bool = False) -> None:
+        self._process, self._tells = process, tells
 
     def set_timer(self, name: TimerName, at: Time) -> None:
         self._process.set_timer(name, at)
@@ -134,10 +134,7 @@ class ReplayOutbox:
     def observe(self, fact: tuple[Any, ...]) -> None:
         if not self._tells:
             raise self._refusal(f"tells {type(fact).__name__}")
-        if self._later:
-            self._push(Happening(self._process.observe), fact)
-        else:
-            self._process.observe(fact)
+        self._push(Happening(self._process.observe), fact)
 
     def choose(self, label: str, options: Sequence[T]) -> T:
         raise self._refusal(f"chooses {label}")
@@ -304,6 +301,11 @@ class Stretch(NamedTuple):
     held: bool
     """In the end all that came in was handled, and the request for the next record is held by the peer; else there is
     none."""
+
+    @property
+    def came(self) -> Time:
+        """When the last record came; 0 where none did evenly. The reader has asked for the next one since then."""
+        return self.production.arrival(self.position - 1) if self.position > self.production.before else 0.0
 
     def handled_at(self, now: Time) -> int:
         """The first record that the reader had not handled at some time of the stretch."""

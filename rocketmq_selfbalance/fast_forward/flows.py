@@ -128,7 +128,7 @@ class Current(NamedTuple):
     @property
     def number(self) -> int:
         """Of the pull that is under way or held."""
-        return self.flow.pull.correlation
+        return _number(self.flow)
 
 
 class Currents:
@@ -188,7 +188,7 @@ class Currents:
         simulation = self._simulation
         if not self.alive:
             return None
-        circle = 2 * simulation.latency.most + max(current.flow.delay for current in self.alive)
+        circle = self._circle
         until = floor((horizon - SETTLING * circle) / TICK) * TICK
         shortest = SHORTEST_MS
         if len(simulation.processes) >= CROWD:
@@ -196,29 +196,31 @@ class Currents:
             shortest = min(shortest, max(SHORTEST_OF_CROWD_MS, WORTH * len(self.alive) / per_second * 1000))
         return None if until - simulation.now < max(shortest, SETTLING * circle) else until
 
+    @property
+    def _circle(self) -> Time:
+        """In so many milliseconds any record that has come is brought and handled, and the next one asked for: the same
+        for all, so that queues whose records come together are left at the same record, in the order of their pulls."""
+        return 2 * self._simulation.latency.most + max(current.flow.delay for current in self.alive)
+
     def pass_over(self, until: Time) -> None:
         """Let all flows go on to this time."""
         simulation = self._simulation
         latency, since = simulation.latency, simulation.now
+        travel, circle = (latency.least + latency.most) / 2, self._circle
         taken = self._take_back()
         self.alive = [_telling(current, taken) for current in self.alive]
-        steps: list[tuple[Time, int, Current, contract.Stretch]] = []
-        ends: list[Time] = []
+        steps: list[tuple[Time, Time, int, Current, contract.Stretch]] = []
         for at, current in enumerate(self.alive):
             current.source.told.clear()
-            stretches = list(_stretches(current, since, until, latency))
-            steps += [(stretch.until, at, current, stretch) for stretch in stretches]
+            stretches = list(_stretches(current, since, until, travel, circle))
+            steps += [(stretch.until, stretch.came, at, current, stretch) for stretch in stretches]
             answered = (current.link.back, PullAnswer, current.number) in taken
             self._count(current, stretches[-1], answered=answered)
-            ends.append(stretches[-1].until)
-        steps.sort(key=itemgetter(0, 1))
-        # What a flow that ended first does then comes before what others did until they ended.
-        first = min(ends)
+        steps.sort(key=itemgetter(0, 1, 2))
         simulation.root = CLOCK
-        for simulation.now, _, (client, _, link, _, reader, source), stretch in steps:
-            later = stretch.until > first or len(simulation.processes) >= CROWD
-            reader.replay_reading(stretch.until, stretch, contract.ReplayOutbox(client, tells=True, later=later))
-            out = contract.ReplayOutbox(cast(Process, link.receiver), tells=True, later=later)
+        for simulation.now, _, _, (client, _, link, _, reader, source), stretch in steps:
+            reader.replay_reading(stretch.until, stretch, contract.ReplayOutbox(client, tells=True))
+            out = contract.ReplayOutbox(cast(Process, link.receiver), tells=True)
             source.replay_reader(stretch.until, client.name, stretch, out)
         simulation.now = since
 
@@ -299,11 +301,11 @@ def _apart(
     return frozenset([name for name, state in states.items() if state.reads_alone and name not in followed])
 
 
-def _stretches(current: Current, since: Time, until: Time, latency: Latency) -> Iterator[contract.Stretch]:
-    """The flow from now on to about ``until``: in one, or where few records come in one for each."""
+def _stretches(current: Current, since: Time, until: Time, travel: Time, circle: Time) -> Iterator[contract.Stretch]:
+    """The flow from now on to about ``until``: in one, or where few records come in one for each. ``circle``:
+    `Currents._circle`."""
     flow, production = current.flow, current.production
-    travel = (latency.least + latency.most) / 2
-    late, circle = travel + flow.delay, 2 * latency.most + flow.delay
+    late = travel + flow.delay
     held = circle * production.per_second < 1000
     if held:
         position = max(flow.done, production.end_offset(until))
@@ -330,7 +332,9 @@ def _alive(
 ) -> Iterator[Current]:
     for name, state in states.items():
         groups: dict[str, list[Current | None]] = {}
-        for flow in state.flows:
+        # In the order of their pulls: a connection does not change it, so that what comes together at all of these
+        # queues comes to the client in this order again and again.
+        for flow in sorted(state.flows, key=_number):
             current = _current(simulation, adapters, name, flow, troubles)
             if current is not None or flow.done < flow.pull.offset:
                 groups.setdefault(flow.pull.group, []).append(current)
@@ -338,6 +342,10 @@ def _alive(
             currents = [current for current in found if current is not None]
             if len(currents) == len(found):  # else something waits for a hand of which nobody knows how long
                 yield from _waiting(currents, simulation.latency, simulation.now)
+
+
+def _number(flow: contract.Flow) -> int:
+    return flow.pull.correlation
 
 
 def _waiting(currents: Sequence[Current], latency: Latency, now: Time) -> Sequence[Current]:

@@ -100,6 +100,18 @@ def test_ordered_consumption_is_followed_as_well(what: str) -> None:
     assert on_disk(quick) == on_disk(full)
 
 
+@rows("seed", [3, 6, 8, 12])
+def test_at_a_handover_as_records_come_in_the_same_ones_are_handled_twice(seed: int) -> None:
+    """Records of all queues come together, so that the order of their pulls decides which one is in hand."""
+    members = {name: {"subscribe": ("T",), "handle": 2.0, "threads": 1} for name in ("c1", "c2", "c3")}
+    events = [at(20, leave="c1"), at(25, restart="c1")]
+    quick, full = (
+        Lived(BUSY, members, *events, seconds=35, produce=10.0, seed=seed, full=full) for full in (False, True)
+    )
+    assert handled(quick) == handled(full)
+
+
+BUSY = {"T": {"broker-a": 20, "broker-b": 20}}
 CROWD = {f"c{number:02d}": {"subscribe": ("T",), "handle": 20.0} for number in range(36)}
 CROWD_QUEUES = {"T": {"broker-a": 50, "broker-b": 40}}
 
