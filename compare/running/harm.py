@@ -105,7 +105,7 @@ def why_refused(
         for start, end in (*at_once, *clipped(history.given_up, read.since, timeline.end)):
             refused = history.refused(start, end)
             if refused:
-                event, stage = event_before(timeline, start), what_ended(stages, start, end)
+                event, stage = event_before(timeline, start), what_ended(stages, start, end, read.queue.topic)
                 nobody = next((each for each in down.together if each.since <= start < each.until), None)
                 if nobody is not None:
                     lasted = nobody.until - nobody.since

@@ -171,7 +171,7 @@ class WhyStalled:
         for since, until in clipped(self._production[stall.read.queue].held, 0.0, self._timeline.end):
             covers = in_common(since, until, stall.since, stall.until)
             if covers:
-                stage = what_ended(self._stages, since, until)
+                stage = what_ended(self._stages, since, until, stall.read.queue.topic)
                 event = event_before(self._timeline, since)
                 names = () if stage is None else (stage.setting or NO_SETTING,)
                 text = None if stage is None else f"{stage.until} until {stage.what}"

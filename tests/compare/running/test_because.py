@@ -207,6 +207,25 @@ def test_what_a_killed_reader_of_rocketmq_had_not_committed_is_what_a_pull_broug
         assert 0 < found["redelivered"] <= limit
 
 
+def test_records_are_refused_for_what_befell_their_own_topic() -> None:
+    """Ordered sends of two topics: one has queues on both brokers, the other on the dead one alone."""
+    scenario = made(
+        brokers=["a", "b"],
+        topics={"X": {"queues": {"a": 8, "b": 8}}, "Y": {"queues": {"b": 3}}},
+        group={"name": "g", "members": {"c1..c2": {"subscribe": ["X", "Y"], "handle": "5ms"}}},
+        load={"produce": "10/s", "selector": "key"},
+        events=[{"at": "68s", "broker": "b", "does": "kill", "for": "70s"}],
+        run={"for": "4min", "seed": 1},
+        systems=["rocketmq:AVG"],
+    )
+    (found,) = ran(scenario)[1]["variants"]
+    nobody, until_poll = found["harm"]["because"]["refused"]
+    assert (nobody["kind"], until_poll["kind"]) == ("no broker", "not acknowledged")
+    assert nobody["records"] == pytest.approx(3 * 10 * 70, abs=3)
+    assert "the producers of X learn" in until_poll["mechanism"]
+    assert until_poll["records"] + nobody["records"] == found["harm"]["work"]["refused"]
+
+
 def test_a_thawed_broker_that_lists_members_twice_is_the_reason_of_queues_that_nobody_takes() -> None:
     """FACTS 30: its members read 4 to 6 as their number instead of 3, for the channel's 120 s at most."""
     scenario = made(
