@@ -261,12 +261,14 @@ class Resends(NamedTuple):
 class Stage(NamedTuple):
     """A stage of what follows from the failure of a server: ``what`` has happened now ("the controller fences b1"),
     ``until`` it what could not be ("nothing is acknowledged"; empty where nothing is said), and the ``setting`` by
-    which it happens now and not at another time ("broker.session.timeout.ms 9000"; empty where none decides)."""
+    which it happens now and not at another time ("broker.session.timeout.ms 9000"; empty where none decides).
+    ``topic``: the only one that it is about, empty where it is about all."""
 
     server: str
     what: str
     until: str = ""
     setting: str = ""
+    topic: str = ""
 
 
 class Noted(NamedTuple):

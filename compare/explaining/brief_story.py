@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from itertools import groupby
 
 from compare.documents.comparison import After, Record
+from compare.explaining.harm import LONG_S
 from compare.formatting import duration, many, often, unit, variant_name
 from compare.running.record import run_record
 from compare.running.run_variant import RunResult
@@ -69,7 +70,7 @@ def brief_story(result: RunResult) -> str:
 
 def _moments(told: _Told) -> Iterator[tuple[float, str, Sequence[After]]]:
     """How much each moment harmed (queue-seconds), its line, and its records."""
-    for quiet, group in groupby(enumerate(told.record["after"]), key=lambda each: _is_quiet(each[0], each[1])):
+    for quiet, group in groupby(enumerate(told.record["after"]), key=lambda each: _is_quiet(told.record, *each)):
         each = list(group)
         if not quiet:
             for at, after in each:
@@ -81,9 +82,10 @@ def _moments(told: _Told) -> Iterator[tuple[float, str, Sequence[After]]]:
         yield 0.0, f"{_at(afters[0]['at_s'])} {events}: no {unit(told.record)} changes its owner.", afters
 
 
-def _is_quiet(at: int, after: After) -> bool:
+def _is_quiet(record: Record, at: int, after: After) -> bool:
     return at > 0 and not (
-        after["rebalances"]
+        any(_outages(record, after))
+        or after["rebalances"]
         or after["moves"]
         or after["paused_queues"]
         or after["shared_queues"]
@@ -97,6 +99,7 @@ def _line(told: _Told, at: int, after: After) -> str:
     events = listed(after["events"]) if after["events"] else "the run begins"
     sentences = [
         f"{events}.",
+        *_outages(record, after),
         *_rebalances(told, begins, ends),
         *_time_limits(result, begins, ends),
         *_sharing(record, after),
@@ -105,6 +108,22 @@ def _line(told: _Told, at: int, after: After) -> str:
     if at + 1 == len(record["after"]):
         return f"{_at(after['at_s'])} {' '.join(sentences)}"
     return f"{_at(after['at_s'])} {' '.join([*sentences, *_loads(record, after)])}"
+
+
+def _outages(record: Record, after: After) -> Iterator[str]:
+    """What could not be while a server was away, until when and by which setting; how long nothing was read."""
+    for outage in record.get("outages", ()):
+        if not after["at_s"] <= outage["at_s"] < after["until_s"]:
+            continue
+        for stage in outage["stages"]:
+            if stage["until"]:
+                by = f" [{stage['setting']}]" if stage["setting"] else ""
+                begin = stage["until"][0].upper() + stage["until"][1:]
+                yield f"{begin} until {stage['what']}, {duration(stage['after_s'])} later{by}."
+        its, others = outage["without_read_s"]["its"], outage["without_read_s"]["others"]
+        if its is not None and its >= LONG_S:
+            rest = "" if others is None else f", of others for {duration(others)}"
+            yield f"No record of its {unit(record)}s is handled for up to {duration(its)}{rest}."
 
 
 def _rebalances(told: _Told, begins: Time, ends: Time) -> Iterator[str]:

@@ -256,7 +256,7 @@ _HARMS = (
     "shared_delivery.redeliveries",
     "harm.longest_stall_s",
     "harm.work.waiting",
-    "lag.peak",
+    "lag.drain_s",
     "harm.settled",
     "settle_s",
 )

@@ -208,7 +208,7 @@ def behind(told: Telling[Record]) -> Iterator[Sentence]:
         gap = told.at("longest_gap_s") or 0.0
         if lag["drain_s"] >= LONG_S or gap >= LONG_S:
             text = f"reaches a lag of {many(lag['peak'], 'record')} and drains it in {duration(lag['drain_s'])}"
-            yield told.resting(text, "lag.peak", "lag.drain_s")
+            yield told.resting(text, "lag.drain_s", "lag.peak")
 
 
 def _is_backlog(record: Record, peak: int) -> bool:

@@ -12,7 +12,7 @@ from compare.documents.comparison import Record, SeedsRecord
 from compare.explaining.missing_figures import missing_figure_sentences
 from compare.figures import Figure
 from compare.figures.metric import alike
-from compare.figures.metrics import COLUMNS, COMPARED, GROUPS, HURTING, ON_CAPACITY, SETTLED, Metric
+from compare.figures.metrics import ALONE, COLUMNS, COMPARED, GROUPS, HURTING, ON_CAPACITY, SETTLED, Metric
 from compare.formatting import metric_text, number, variant_name
 from compare.running.checks import (
     capacities_equal,
@@ -178,7 +178,7 @@ def _best_of(metric: Metric, records: Sequence[Record], values: Sequence[_Values
 
 def _best(metric: Metric, values: Sequence[Figure], may: Sequence[bool]) -> Figure:
     """The best value of those who may have it; None where nobody is better than the rest, or where somebody who may not
-    have it suffers less, or is just better than the only one who may."""
+    have it is better in what counts all the same (`ALONE`), or is just better than the only one who may."""
     known = [value for value in values if value is not None]
     allowed = [value for value, each in zip(values, may, strict=True) if each and value is not None]
     if not metric.better or not allowed:
@@ -187,7 +187,7 @@ def _best(metric: Metric, values: Sequence[Figure], may: Sequence[bool]) -> Figu
     if nobody_less and max(known) - min(known) <= alike(metric.path, min(known), max(known)):
         return None
     least = min if metric.better < 0 else max
-    alone = metric.path in HURTING or len(allowed) < 2
+    alone = metric.path in ALONE or len(allowed) < 2
     return None if alone and not _is_no_worse(metric, least(allowed), least(known)) else least(allowed)
 
 

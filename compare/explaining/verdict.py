@@ -78,20 +78,13 @@ def verdict(record: Record, spread: Mapping[str, Spread] | None = None) -> list[
     if shares(record):
         telling = Telling(record, spread)
         return hurting + [sentence for tell in _TELLERS for sentence in tell(telling)]
-    return hurting + list(_not_shared(Telling(record, spread)))
-
-
-def _not_shared(told: Telling[R]) -> Iterator[Sentence]:
-    if told.record["broadcasting"]:
-        yield from _broadcasting(told)
-    if told.record["shared_delivery"] is not None:
-        figures = "figures of ownership (evenness, no owner, two owners, moves) do not apply"
-        text = f"gives records out one by one: no {told.unit} has an owner, so {figures}"
-        yield told.resting(text, "shared_delivery.why_no_owners")
+    return hurting + list(_broadcasting(Telling(record, spread)))
 
 
 def _broadcasting(told: Telling[R]) -> Iterator[Sentence]:
     """That there is nothing to judge about how queues are shared, and why."""
+    if not told.record["broadcasting"]:
+        return
     members, queues = told.record["fairness"]["members"], told.record["fairness"]["queues"]
     text = (
         f"is BROADCASTING: each of {many(members, 'member')} must read {some(queues, queues, told.unit)}, so no"
@@ -343,6 +336,6 @@ _TELLERS: Sequence[Callable[[Telling[SharedRecord]], Iterator[Sentence]]] = (
     _doubling,
     _scaling,
     _sharing,
-    _not_shared,
+    _broadcasting,
     _moving,
 )

@@ -377,6 +377,10 @@ HURTING: Final = frozenset(row.path for group in GROUPS[:-2] for row in COLUMNS[
 """What hurts users: nobody is best at it while another suffers less, whether that one did its work or not. What the
 rest came to is compared of those who did: who leaves work undone needs less."""
 
+ALONE: Final = HURTING | {SETTLED, "traffic.requests_per_s", "traffic.bytes_per_s"}
+"""In these nobody is the best one beside another who is better, whatever that one left undone: it hurts, or, as what a
+whole group asks for at rest and when it settles, is not less because records wait later."""
+
 COMPARED: Final = tuple(row for group in GROUPS for row in COLUMNS[group])
 """What the tables of a comparison show, group by group."""
 

@@ -5,8 +5,9 @@ same, between the times at which production or the delivery changes. Records tha
 with the age that they have by then, which is less than they will have: a figure that may be of one of them, or of one
 that is younger, is a lower bound.
 
-What is compared is the age of those that were produced after ownership had come to rest for the first time: in a short
-run the others are more than one in a hundred, so that the 99th percentile told who starts sooner.
+What is compared is the age of those that were produced after ownership had come to rest for the first time, and what
+had waited by then was worked off: the others are more than one in a hundred even of a long run where members are busy,
+so that the 99th percentile told who starts sooner.
 """
 
 from array import array
@@ -19,6 +20,7 @@ from operator import itemgetter
 from typing import NamedTuple
 
 from compare.documents.comparison import AgeRecord
+from compare.running.lag import waiting_at
 from compare.running.phases import Phase
 from compare.running.production import Produced, ProductionHistory
 from compare.running.run_variant import RunResult
@@ -167,13 +169,26 @@ def begun(timeline: Timeline, until: Time) -> Time:
     return max([at for at in (*changes, *first.values()) if at < until], default=0.0)
 
 
+LOOKS = 120
+"""How often the lag is looked at between the group's rest and the first event."""
+
+
+def caught_up(result: RunResult, production: Mapping[Queue, ProductionHistory], since: Time, until: Time) -> Time:
+    """When in this time no more waits for the first time than usually does in its second half: members that are 80 %
+    busy need four times as long for what waited at the start as it took to come. Where ever more waits, at once."""
+    step = (until - since) / LOOKS
+    waiting = waiting_at(result, production, [since + step * number for number in range(LOOKS)]) if step > 0 else {}
+    usual = sorted([*waiting.values()][len(waiting) // 2 :])
+    return next((at for at, lag in waiting.items() if lag <= usual[len(usual) // 2]), since)
+
+
 def ages_of(
     result: RunResult, production: Mapping[Queue, ProductionHistory], phases: Sequence[Phase], waits: Iterable[Waits]
 ) -> AgesOfRun:
     """The ages of the records that were handled."""
     starts = [phase.at for phase in phases[1:]]
     early, late = [Ages() for _ in phases], [Ages() for _ in phases]
-    since_rest = begun(result.timeline, phases[0].until)
+    since_rest = caught_up(result, production, begun(result.timeline, phases[0].until), phases[0].until)
     bounds = {queue: history.sent(since_rest) for queue, history in production.items()}
     least, most = result.variant.scenario.run.latency
     produced = {queue: history.produced() for queue, history in production.items()}

@@ -14,10 +14,11 @@ from compare.formatting import amount, many
 from compare.running.disorder import why_out_of_order
 from compare.running.doings import Doings
 from compare.running.given_again import why_given_again, why_given_up
-from compare.running.no_progress import pauses_of, stalls
+from compare.running.no_progress import Stall, pauses_of, stalls
 from compare.running.open_ends import event_before, never_owned
 from compare.running.outages import BrokersDown, what_ended
-from compare.running.production import ProductionHistory, clipped, poison_of
+from compare.running.phases import Phase
+from compare.running.production import ProductionHistory, Span, clipped, poison_of
 from compare.running.reason_kinds import (
     BEGINS_BEHIND,
     COMMITTED_PAST,
@@ -104,7 +105,7 @@ def why_refused(
         for start, end in (*at_once, *clipped(history.given_up, read.since, timeline.end)):
             refused = history.refused(start, end)
             if refused:
-                event, stage = event_before(timeline, start), what_ended(stages, start, end)
+                event, stage = event_before(timeline, start), what_ended(stages, start, end, read.queue.topic)
                 nobody = next((each for each in down.together if each.since <= start < each.until), None)
                 if nobody is not None:
                     lasted = nobody.until - nobody.since
@@ -154,7 +155,8 @@ def why_waiting(
                 comes_to = f"{amount(rate)} records per second come to {queue_name(queue)}"
                 text = f"{comes_to} and one member can handle {amount(most)}"
                 yield Reason(HOT_QUEUE, rate, text=f"{text}: it never catches up", alike=queue)
-        for key, possible in members.items():
+        # While ownership does not come to rest, who has too much at the end has it for a moment.
+        for key, possible in () if unrest else members.items():
             owned = result.timeline.owned.get((group, key.member), ())
             comes = [rates[queue] for queue in owned if queue in rates and rates[queue] <= most]
             if sum(comes) > possible:
@@ -182,7 +184,9 @@ def _behind(result: RunResult, waiting: int, unrest: Sequence[Reason], *, stalle
     """Why records wait that the members could handle, by what has happened before."""
     last = event_before(result.timeline, result.timeline.end)
     if unrest:
-        return max(unrest, key=lambda each: each.weight)._replace(weight=waiting)
+        most = max(unrest, key=lambda each: each.weight)
+        times = sum((each.kind, each.alike) == (most.kind, most.alike) for each in unrest)
+        return most._replace(weight=waiting, times=times)
     if stalled:
         return Reason(STALLED, waiting, last, "the time without progress")
     wrote = [event for event in result.variant.scenario.events if event.writes_records]
@@ -206,6 +210,23 @@ def _without_members(result: RunResult, group: str, reason: Reason) -> Reason:
     return reason._replace(kind=UNOWNED, text=f"group {group} has no members", settings=(NUMBER_OF_MEMBERS,))
 
 
+def _when_nobody_reads(phases: Sequence[Phase]) -> dict[tuple[str, str], list[Span]]:
+    """Group and topic to when no member of the group reads it, after one did."""
+    found: dict[tuple[str, str], list[Span]] = {}
+    read: set[tuple[str, str]] = set()
+    for phase in phases:
+        groups = phase.then.groups.items()
+        now = {(name, topic) for name, group in groups for each in group.members for topic in each.subscription}
+        for key in sorted(read - now):
+            spans = found.setdefault(key, [])
+            if spans and spans[-1][1] == phase.at:
+                spans[-1] = spans[-1][0], phase.until
+            else:
+                spans.append((phase.at, phase.until))
+        read |= now
+    return found
+
+
 MOST_EXPLAINED = 200
 """Stalls for which reasons are looked for: the longest ones."""
 
@@ -217,10 +238,11 @@ def harm_of(
     disorder: OutOfOrder,
     settled: bool,
     after: Sequence[After],
+    phases: Sequence[Phase],
 ) -> HarmRecord:
     """All of it; times in seconds. ``production`` and ``disorder``: of the run; ``of_groups``: the queues that groups
-    share, and the work there; ``settled``: whether it ended so, which
-    its checks say; ``after``: what came of each event, with what keeps queues without an owner or with several."""
+    share, and the work there; ``settled``: whether it ended so, which its checks say; ``after``: what came of each
+    event, with what keeps queues without an owner or with several; ``phases``: between events, who is there."""
     timeline, scenario, last = result.timeline, result.variant.scenario, after[-1]
     pauses = pauses_of(scenario.events, ProcessPeers.of(Topology.of(scenario)).in_process)
     down = BrokersDown.during(scenario, timeline.end)
@@ -234,19 +256,50 @@ def harm_of(
         "settled": settled,
         "because": because,
     }
-    breaks = any(isinstance(event, Network | Disconnect | BrokerEvent) for event in scenario.events)
     shared, _ = of_groups
     stalled = stalls(timeline, shared, production, pauses) if production else []
     longest = sorted(stalled, key=lambda each: -each.lasted)[:MOST_EXPLAINED]
-    candidates = WAITS_ELSEWHERE if family_of(result.variant) == rocketmq.SIMPLE else SLOW_START
     explain = WhyStalled(
-        timeline, production, pauses, longest, doings, links_break=breaks, down=down, candidates=candidates
+        timeline,
+        production,
+        pauses,
+        longest,
+        doings,
+        links_break=any(isinstance(event, Network | Disconnect | BrokerEvent) for event in scenario.events),
+        down=down,
+        without_readers=_when_nobody_reads(phases),
+        candidates=WAITS_ELSEWHERE if family_of(result.variant) == rocketmq.SIMPLE else SLOW_START,
     )
+    found = _of_reading(result, explain, doings, longest, disorder, after)
+    if production:
+        found |= _of_work(result, production, harm_record, of_groups, doings, down, last, stalled=bool(stalled))
+        if shared:
+            harm_record["no_progress_queue_s"] = sum(each.lasted for each in stalled) / 1000
+            harm_record["longest_stall_s"] = max((each.lasted for each in stalled), default=0.0) / 1000
+            harm_record["stalled_queues"] = len({each.read for each in stalled})
+    because.update((harm, told) for harm, reasons in found.items() if (told := documents(reasons)))
+    if not settled:
+        because["unsettled"] = documents(why_unsettled(timeline, doings)) or (
+            lasting(because, last) or documents([why_never(timeline, last, shared)])
+        )
+    return harm_record
+
+
+def _of_reading(
+    result: RunResult,
+    explain: WhyStalled,
+    doings: Doings,
+    longest: Sequence[Stall],
+    disorder: OutOfOrder,
+    after: Sequence[After],
+) -> dict[str, Iterable[Reason]]:
+    """The reasons of how queues were owned and read."""
+    timeline, last = result.timeline, after[-1]
     gaps = [
         (gap, time_existing(timeline.lives, gap.queue, gap.since, timeline.end if gap.until is None else gap.until))
         for gap in timeline.gaps
     ]
-    found: dict[str, Iterable[Reason]] = {
+    return {
         "unowned": (
             _without_members(result, gap.group, explain.unowned(gap, lived, after)) for gap, lived in gaps if lived
         ),
@@ -258,18 +311,6 @@ def harm_of(
         ),
         "out_of_order": why_out_of_order(timeline, disorder),
     }
-    if production:
-        found |= _of_work(result, production, harm_record, of_groups, doings, down, last, stalled=bool(stalled))
-        if shared:
-            harm_record["no_progress_queue_s"] = sum(each.lasted for each in stalled) / 1000
-            harm_record["longest_stall_s"] = max((each.lasted for each in stalled), default=0.0) / 1000
-            harm_record["stalled_queues"] = len({each.read for each in stalled})
-    because.update((harm, told) for harm, reasons in found.items() if (told := documents(reasons)))
-    if not settled:
-        because["unsettled"] = documents(why_unsettled(timeline, doings)) or (
-            lasting(because, last["fairness"]) or documents([why_never(timeline, last, shared)])
-        )
-    return harm_record
 
 
 def _why_redelivered(timeline: Timeline, doings: Doings, after: Sequence[After]) -> Iterator[Reason]:

@@ -11,7 +11,7 @@ from typing import Final
 
 from compare.running.runs import Plan
 from protocols.errors import UserError
-from protocols.scenario.events import MemberChange
+from protocols.scenario.events import MemberChange, Produce
 from protocols.scenario.fields import duration_text
 from protocols.scenario.model import Scenario, split_system
 from protocols.scenario.rates import Rates
@@ -121,6 +121,7 @@ def check_work(plans: Sequence[Plan], machine: Machine) -> None:
 def _check_one_by_one(plan: Plan) -> None:
     rates, seconds = Rates(plan.scenario), plan.scenario.run.for_ / 1000
     records = seconds * sum(sum(rates.of(topic)) for topic in plan.scenario.topics)
+    records += sum(sum(event.produce.values()) for event in plan.scenario.events if isinstance(event, Produce))
     if records > MOST_ONE_BY_ONE:
         raise UserError(
             f"{plan.path}: about {records:,.0f} records of a run, each of which {ONE_BY_ONE} acknowledges by a message"

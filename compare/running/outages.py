@@ -167,9 +167,10 @@ def unread(deliveries: Sequence[Delivered], history: ProductionHistory, since: T
     return longest if end - latest <= longest[1] - longest[0] else (latest, end)
 
 
-def what_ended(stages: Sequence[tuple[Time, Stage]], since: Time, until: Time) -> Stage | None:
-    """The stage of a failure for which most of the time between two others was waited; None without any."""
-    within = [(at, stage) for at, stage in stages if stage.until and since < at <= until]
+def what_ended(stages: Sequence[tuple[Time, Stage]], since: Time, until: Time, topic: str) -> Stage | None:
+    """The stage of a failure for which most of the time between two others was waited, of those that are about the
+    topic or all; None without any."""
+    within = [(at, stage) for at, stage in stages if stage.until and since < at <= until and stage.topic in ("", topic)]
     waited = [
         (at - before, stage) for (before, _), (at, stage) in pairwise([(since, None), *within]) if stage is not None
     ]

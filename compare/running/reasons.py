@@ -143,13 +143,19 @@ def _merged(alike: Sequence[Reason]) -> Reason:
     )
 
 
-def ranges(events: Iterable[Event]) -> dict[str, str]:
+def ranges(events: Sequence[Event]) -> dict[str, str]:
     """What an event is called to what it is told as: equal events of several members at one time or at equal distances,
-    as a range or a rolling restart is written, are one. An end of a member that starts again belongs to its start."""
+    as a range or a rolling restart is written, are one. An end of a member that starts again belongs to its start, with
+    those of others at that time."""
     starts = {name for event in events if event.member_change is MemberChange.RESTARTS for name in event.members()}
+    ending = {
+        (type(event), event.group, event.at)
+        for event in events
+        if event.member_change is MemberChange.ENDS and starts.issuperset(event.members())
+    }
     alike: dict[object, list[Event]] = {}
     for event in events:
-        ends = event.member_change is MemberChange.ENDS and starts.issuperset(event.members())
+        ends = (type(event), event.group, event.at) in ending
         what = event.what(several=True)
         if what is not None:
             alike.setdefault((type(event), event.group, what, ends), []).append(event)

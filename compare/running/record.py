@@ -145,7 +145,7 @@ def run_record(result: RunResult, phases: Sequence[Phase] = ()) -> Record:
         "shared_delivery": shared_delivery_of(timeline),
         "settle_s": _s(timeline.settle),
         "lag": _lag(result, production),
-        "harm": harm_of(result, production, of_groups, disorder, settled(measured), after),
+        "harm": harm_of(result, production, of_groups, disorder, settled(measured), after, cut),
         "after": after,
         "checks": [],
         "untold": [],

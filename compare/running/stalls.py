@@ -13,7 +13,7 @@ from compare.running.given_again import held
 from compare.running.no_progress import Stall
 from compare.running.open_ends import event_before, why_never_owned, why_open
 from compare.running.outages import BrokersDown, what_ended
-from compare.running.production import ProductionHistory, clipped
+from compare.running.production import ProductionHistory, Span, clipped
 from compare.running.reason_kinds import (
     AGAIN,
     AWAY,
@@ -31,7 +31,7 @@ from compare.running.reason_kinds import (
     UNOWNED,
     WAITS,
 )
-from compare.running.reasons import Reason, in_common, members_text
+from compare.running.reasons import Reason, in_common
 from protocols import Queue
 from protocols.engine.nodes import Time
 from protocols.facts import Delivered, Stage, StandsStill, Transition
@@ -56,6 +56,13 @@ WAITS_ELSEWHERE = f"a receive that waits at another topic or broker (awaitDurati
 FULL_CACHE = "requests for records that bring less than members handle, as those of a client whose cache is full"
 """What may keep members that are given records from handling all that comes: RocketMQ's push consumer asks again a
 second after its cache was full (spec grpc)."""
+
+LISTED_TWICE, LISTED_MS = "lists members twice", 150_000.0
+"""What a RocketMQ broker that was frozen does, and for how long it matters: the channel's 120 s, the scan's 10 s and
+the next pass of every member, 20 s."""
+
+UNREAD, FOLLOWING_MS = "nothing is read", 1_000.0
+"""What a stage ends of which consumers only learn by a time-out, and how soon they handle records then."""
 
 STILL_A_MEMBER = "nobody gets the partitions, as the coordinator waits for a process that is gone,"
 """Where another process of the member has begun to join meanwhile: the group rebalances, and waits for the old one
@@ -85,13 +92,15 @@ class WhyStalled:
         *,
         links_break: bool,
         down: BrokersDown,
+        without_readers: Mapping[tuple[str, str], Sequence[Span]],
         candidates: str,
     ) -> None:
-        """``links_break``: whether anything happens in the run that makes links or brokers fail. ``candidates``:
-        what may keep an owner, told where no fact says what did."""
+        """``links_break``: whether anything happens in the run that makes links or brokers fail. ``without_readers``:
+        group and topic to when no member of the group runs that reads it. ``candidates``: what may keep an owner, told
+        where no fact says what did."""
         self._timeline, self._production, self._pauses = timeline, production, pauses
         self._doings, self._links_break, self._down_times = doings, links_break, down
-        self._candidates = candidates
+        self._without_readers, self._candidates = without_readers, candidates
         stalled = {(stall.read.reader, stall.read.queue) for stall in stalls}
         self._beliefs: dict[tuple[str, Queue], list[Interval]] = {key: [] for key in stalled}
         self._gaps: dict[tuple[str, Queue], list[Gap]] = {key: [] for key in stalled}
@@ -118,12 +127,13 @@ class WhyStalled:
         milliseconds that it lasted; where nothing does, what may."""
         found = [
             *self._nobody_runs(stall),
+            *self._no_member(stall.read.reader, stall.read.queue, stall.since, stall.until),
             *self._waits(stall),
+            *self._fetch_waits(stall),
             *self._down(stall),
             *self._paused(stall),
             *self._stuck(stall),
             *self._ended(stall),
-            *self._all_away(stall),
             *self._gap(stall),
             *self._never_owned(stall),
             *([*self._busy(stall)] if stall.read.reader in self._timeline.without_owners else []),
@@ -147,18 +157,35 @@ class WhyStalled:
         keeps = what_keeps(after, gap.since, until, unowned=True)
         return found._replace(kind=UNOWNED, text=keeps, settings=()) if keeps else found
 
+    def _no_member(self, group: str, queue: Queue, since: Time, until: Time) -> Iterator[Explained]:
+        """No member runs that reads the topic until one is back: it makes no difference when that is noticed."""
+        for ended, back in self._without_readers.get((group, queue.topic), ()):
+            covers = in_common(ended, back, since, until)
+            if covers and back < self._timeline.end:
+                event, text = event_before(self._timeline, ended), f"no member of {group} runs that reads {queue.topic}"
+                settings = ("restarts of the members",)
+                yield Explained(covers, Reason(AWAY, 0.0, event, text, lasted=back - ended, settings=settings))
+
     def _waits(self, stall: Stall) -> Iterator[Explained]:
         """Producers wait for the acknowledgement of what they have sent, and nobody can read it before."""
         for since, until in clipped(self._production[stall.read.queue].held, 0.0, self._timeline.end):
             covers = in_common(since, until, stall.since, stall.until)
             if covers:
-                stage = what_ended(self._stages, since, until)
+                stage = what_ended(self._stages, since, until, stall.read.queue.topic)
                 event = event_before(self._timeline, since)
                 names = () if stage is None else (stage.setting or NO_SETTING,)
                 text = None if stage is None else f"{stage.until} until {stage.what}"
                 yield Explained(
                     covers, Reason(WAITS, 0.0, event, text, lasted=until - since, alike=text, settings=names)
                 )
+
+    def _fetch_waits(self, stall: Stall) -> Iterator[Explained]:
+        """Consumers of Kafka wait for a frozen leader's answer, and read again when they have found the next leader."""
+        for at, stage in self._stages:
+            if stage.until.startswith(UNREAD) and stall.until - FOLLOWING_MS < at <= stall.until + FOLLOWING_MS:
+                event, text = event_before(self._timeline, stall.since), f"{stage.until} until {stage.what}"
+                reason = Reason(WAITS, 0.0, event, text, lasted=stall.lasted, alike=text, settings=(stage.setting,))
+                yield Explained(stall.lasted, reason)
 
     def _nobody_runs(self, stall: Stall) -> Iterator[Explained]:
         for since, until, text in self._down_times.together:
@@ -216,25 +243,6 @@ class WhyStalled:
                 text = f"the group permits nobody but {member} to take records"
                 yield Explained(covers, Reason(AWAY, 0.0, event, text, (member,), min(until, stall.until) - gone))
 
-    def _all_away(self, stall: Stall) -> Iterator[Explained]:
-        """Where any member may take records of the queue: all who ever did have ended, and none is back."""
-        takers = self._anybody(stall)
-        if not takers:
-            return
-        away = {member: self._away(member, stall) for member in takers}
-        last = max(takers, key=lambda member: away[member][0])
-        since, until = away[last][0], min(self._timeline.end, *(until for _, until in away.values()))
-        if since < until:
-            covers, event = in_common(since, until, stall.since, stall.until), self._latest_event(since, last)
-            text = f"{members_text(takers)} {'is' if len(takers) == 1 else 'are'} away"
-            settings = ("restarts of the members",)
-            yield Explained(covers, Reason(AWAY, 0.0, event, text, takers, until - since, settings=settings))
-
-    def _away(self, member: str, stall: Stall) -> tuple[Time, Time]:
-        """From when to when the member is away, in the first such time that the stall has a part in; else no time."""
-        away = self._timeline.causes.away.get(member, ())
-        return next((each for each in away if each[0] < stall.until and stall.since < each[1]), (inf, 0.0))
-
     def _anybody(self, stall: Stall) -> tuple[str, ...]:
         """Where nobody is permitted more than others: who ever took records of the topic, sorted."""
         key, end = (stall.read.reader, stall.read.queue), self._timeline.end
@@ -275,8 +283,15 @@ class WhyStalled:
         place = bisect_right(begun, until, key=_BEGAN)
         latest = begun[place - 1] if place else None
         lasted = until - gap.since
+        for at, stage in self._stages:
+            if LISTED_TWICE in stage.what and at <= gap.since < at + LISTED_MS:
+                event = event_before(self._timeline, at)
+                return Reason(UNOWNED, 0.0, event, stage.what, lasted=lasted, settings=("channelExpiredTimeout",))
         if gap.until is None:
             return why_open(self._timeline, gap)
+        for nobody in self._no_member(gap.group, gap.queue, gap.since, until):
+            if nobody.covers >= lasted / 2:
+                return nobody.reason
         for since, returned, text in self._down_times.of.get(gap.queue.broker, ()):
             if in_common(since, returned, gap.since, until) >= lasted / 2:
                 return Reason(DOWN, 0.0, text, gap.queue.broker, lasted=lasted)
@@ -291,9 +306,11 @@ class WhyStalled:
                 return Reason(UNOWNED, 0.0, event_before(self._timeline, gap.since), lasted=lasted)
             return Reason(AWAY, 0.0, event, members=(gap.before,), lasted=lasted)
         event = latest.cause.event.text
-        if any("a lock was refused" in trigger for trigger in latest.triggers):
-            return Reason(LOCKED, 0.0, event, lasted=lasted)
         waited = latest.began - gap.since
+        # A lock that is refused once others have noticed at last is not what took the time.
+        tries = latest.triggers[:1] if waited >= lasted / 2 else latest.triggers
+        if any("a lock was refused" in trigger for trigger in tries):
+            return Reason(LOCKED, 0.0, event, lasted=lasted)
         if waited >= lasted / 2:
             return Reason(UNNOTICED, 0.0, event, latest.trigger, lasted=waited, settings=_of_trigger(latest, waited))
         since = max(latest.began, gap.since)

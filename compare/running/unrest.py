@@ -4,7 +4,7 @@ what keeps queues from having one owner.
 
 from collections.abc import Iterator, Mapping, Sequence
 
-from compare.documents.comparison import After, Fairness, ReasonRecord
+from compare.documents.comparison import After, ReasonRecord
 from compare.running.doings import Doings
 from compare.running.open_ends import event_before, never_owned, why_open
 from compare.running.reason_kinds import NEW_QUEUES, OPEN, REBALANCES, RESTLESS, SESSION, TIME_LIMIT, UNOWNED
@@ -54,8 +54,12 @@ def _follows(exceeded: list[tuple[Time, str, str]], at: Time, group: str, by: st
     return any(when <= at and (group, by) == (of, member) for when, of, member in exceeded)
 
 
-def lasting(because: Mapping[str, Sequence[ReasonRecord]], fairness: Fairness) -> list[ReasonRecord]:
-    """The reasons of queues that have no owner at the end, and of those that have several."""
+def lasting(because: Mapping[str, Sequence[ReasonRecord]], last: After) -> list[ReasonRecord]:
+    """The reasons of queues that have no owner at the end, and of those that have several; none where it is known what
+    keeps the members from taking them (`why_never`), as gaps before the end have other reasons."""
+    fairness = last["fairness"]
+    if fairness["unowned_queues"] and last["why_unowned"]:
+        return []
     open_ends = {"unowned": fairness["unowned_queues"], "two_owners": fairness["double_owned_queues"]}
     there = [harm for harm, count in open_ends.items() if count] or ["two_owners"]
     return [reason for harm in there for reason in because.get(harm, ())[: MOST_REASONS // len(there)]]

@@ -342,7 +342,7 @@ class Brokers:
             self._outages.silent[silence.broker] = silence
 
     def _look(self, returned: bool = False) -> None:
-        changed, again, found = self._outages.look(self._simulation.now, returned)
+        changed, again, found, read = self._outages.look(self._simulation.now, returned)
         if again and self._simulation.stands_still:
             changed, again = self._outages.look(again[-1])[0] or changed, []
         for silence in dict.fromkeys(found):
@@ -356,6 +356,10 @@ class Brokers:
                 f"nothing is written to the partitions that {broker} led",
                 f"request.timeout.ms {self._time_outs[0]:.0f}" if timed_out else "",
             )
+        for broker in dict.fromkeys(each.broker for each in read if each.times_out[1] < each.thaws < NEVER):
+            what = f"consumers find the new leaders of {broker}'s partitions"
+            until = f"nothing is read from the partitions that {broker} led"
+            self._tell_stage(broker, what, until, f"request.timeout.ms {self._time_outs[1]:.0f}")
         waiting = self._outages.offsets_waiting()
         if waiting != self._controller.offsets_waiting:
             self._controller.offsets_waiting = waiting

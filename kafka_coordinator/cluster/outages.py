@@ -184,12 +184,12 @@ class Outages:
 
     # What changes.
 
-    def look(self, now: Time, returned: bool = False) -> tuple[bool, list[Time], list[Silence]]:
+    def look(self, now: Time, returned: bool = False) -> tuple[bool, list[Time], list[Silence], list[Silence]]:
         """Brokers, leaders or in-sync sets may have changed: whether anything is written or read otherwise from now on,
-        when to look again, and the former leaders in whose place producers have found others just now. ``returned``:
-        whether a broker is back, which may have been an only replica."""
+        when to look again, and the former leaders in whose place producers, and consumers, have found others just now.
+        ``returned``: whether a broker is back, which may have been an only replica."""
         blocked, unread = self._blocked()
-        before = dict(self._writing)
+        before, unread_before = dict(self._writing), dict(self._reading)
         changed = self._update(self._writing, blocked, now, returned, consumers=False)
         changed = self._update(self._reading, unread, now, returned, consumers=True) or changed
         over = [
@@ -197,7 +197,9 @@ class Outages:
             for partition, wait in before.items()
             if not self._still_waits(wait, self._writing.get(partition))
         ]
-        return changed, self._next(now), [leader for leader in over if leader is not None]
+        read = [wait.leader for partition, wait in unread_before.items() if partition not in self._reading]
+        written = [leader for leader in over if leader is not None]
+        return changed, self._next(now), written, [leader for leader in read if leader is not None]
 
     def _still_waits(self, before: Wait, wait: Wait | None) -> bool:
         """Whether producers wait that did so before."""

@@ -14,6 +14,7 @@ from protocols.engine.links import Link
 from protocols.engine.nodes import Time
 from protocols.engine.randomness import number_below
 from protocols.engine.simulation import Process, Simulation
+from protocols.facts import Stage
 from protocols.scenario.events import BrokerEvent
 from protocols.scenario.model import Scenario
 from rocketmq_selfbalance.broker import Broker, BrokerNode, Disk
@@ -177,6 +178,9 @@ class Replicas:
             self.disks[name].store.running = True
         simulation.wake(address)
         if late:
+            expires = f"channelExpiredTimeout {self._settings.channel_expired_timeout_ms:.0f} ms"
+            told = Stage(address, f"{address} hears of closed connections and lists members twice", "", expires)
+            simulation.observer.fact(simulation.now, address, told, simulation.root, simulation.handling)
             simulation.command(address, Haunt(0, late))
         if was_master:
             self._goes_on(name, is_master)

@@ -127,7 +127,9 @@ class Producers:
             if sum(self._world.load(topic).values()) <= 0:
                 continue
             if topic not in self._topics:
-                self._topics[topic] = _Topic(dict(self.replicas.masters), since=self._simulation.now)
+                on = {queue.broker for queue in self._world.load(topic)}
+                known = {broker: address for broker, address in self.replicas.masters.items() if broker in on}
+                self._topics[topic] = _Topic(known, since=self._simulation.now)
             if again:
                 self._topics[topic].told_writes.clear()
             self._send(topic, again=again)
@@ -150,6 +152,7 @@ class Producers:
                 twice = round(state.account.twice - state.told.twice)
                 self._observe(Resends(topic, state.told_retried, twice))
                 self._tell(
+                    topic,
                     broker,
                     f"{broker} stores {sum(kept.values())} records of {topic} that were sent to it meanwhile: "
                     f"{twice} were written elsewhere as well, the others were given up",
@@ -187,16 +190,16 @@ class Producers:
                 *([f"{retried} sends are tried again on another broker"] if retried else []),
             ]
             what = "is gone" if broker not in state.known else "has a new master"
-            self._tell(broker, f"the producers of {topic} learn that {broker} {what}", " and ".join(harm), setting)
+            learnt = f"the producers of {topic} learn that {broker} {what}"
+            self._tell(topic, broker, learnt, " and ".join(harm), setting)
         for broker in state.known:
             if broker not in before:
-                self._tell(
-                    broker, f"the producers of {topic} write to {broker} again", "its queues get no records", setting
-                )
+                again = f"the producers of {topic} write to {broker} again"
+                self._tell(topic, broker, again, "its queues get no records", setting)
         state.told = replace(state.account)
 
-    def _tell(self, server: str, what: str, until: str, setting: str) -> None:
-        self._observe(Stage(server, what, until, setting))
+    def _tell(self, topic: str, server: str, what: str, until: str, setting: str) -> None:
+        self._observe(Stage(server, what, until, setting, topic))
 
     def _observe(self, fact: Stage | Writes | Resends) -> None:
         simulation = self._simulation

@@ -336,7 +336,11 @@ def _load(load: LoadPart) -> list[str]:
         return []
     rates = [f"{rate:g} to {visible(name)}" for name, rate in load.rates.items()][:MOST_RATES]
     more = [f"{len(load.rates) - MOST_RATES} more rates"] if len(load.rates) > MOST_RATES else []
-    return [", ".join([f"{load.produce:g} records per second and queue", *rates, *more])]
+    return [
+        ", ".join(
+            [f"{load.produce:.4g} records per second and queue{' on average' if load.keys else ''}", *rates, *more]
+        )
+    ]
 
 
 def _events(scenario: Scenario) -> list[tuple[Time, str]]:

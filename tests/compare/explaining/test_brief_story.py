@@ -50,6 +50,15 @@ def test_the_consumer_protocol_counts_epochs() -> None:
     assert "Assigning: the target is older than the group; the next heartbeat has a new one computed" in told
 
 
+def test_a_broker_that_dies_is_told_with_what_could_not_be_until_when() -> None:
+    run = result(SCENARIOS / "broker-dies.yaml", "kafka:range")
+    (line,) = [each for each in brief_story(run).splitlines() if "b1 is killed" in each]
+    (outage,) = run_record(run)["outages"]
+    fenced = duration(outage["stages"][0]["after_s"])
+    assert f"No partition is acknowledged until the controller fences b1, {fenced} later [broker.session" in line
+    assert f"No record of its partitions is handled for up to {duration(outage['without_read_s']['its'] or 0)}" in line
+
+
 def test_the_command_tells_it() -> None:
     told = equipoise("compare", str(CRASH), "--story", "kafka:range", "--length", "brief")
     assert told.returncode == 0

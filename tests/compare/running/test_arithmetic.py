@@ -82,6 +82,20 @@ CASES: Final[Mapping[str, tuple[Any, Mapping[str, Ranges]]]] = {
         day(6, members(3, "150ms"), {"produce": "80%"}, "4min"),
         each_of(EVERY, {"capacity_per_s": (20, 20), "handled_per_s": (15.2, 16.01), "harm.work.waiting": (0, 4)}),
     ),
+    # A record of each of four queues comes at a time, and is done 40 to 160 ms later, however much waited at the start.
+    "age at 80 % of capacity": (
+        day(4, members(1, "40ms"), {"produce": "80%"}, "5min"),
+        each_of(OWNERS, {"record_age_ms.p50": (81, 126), "record_age_ms.settled_p99": (161, 166)}),
+    ),
+    # 20/s are too slow by a fifth for a minute: a record that comes then waits for up to 60 x (1 - 1 / 1.2) s, and of
+    # 24,000 in all 4,000 have an age between 0 and that.
+    "a fifth too much for a minute": (
+        day(4, members(1, "20ms"), {"produce": "10/s"}, "10min", {"at": "100s", "slow": {"p1": "30ms"}, "for": "60s"}),
+        each_of(
+            OWNERS,
+            {"lag.peak": (395, 410), "record_age_ms.max": (9_900, 10_200), "record_age_ms.settled_p99": (9_300, 9_550)},
+        ),
+    ),
     # A record travels for 1 to 5 ms to the member, and waits for at most one of its member's other queue.
     "age at rest": (
         day(4, members(2, "10ms"), {"produce": "2/s"}, "4min"),

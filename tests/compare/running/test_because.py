@@ -138,6 +138,46 @@ def test_offsets_that_a_killed_broker_had_not_written_are_told_as_that(does: str
 
 
 @rows(
+    "systems, events, mechanism, setting",
+    [
+        # However soon it is noticed: nobody is there to take anything.
+        (
+            ["kafka:range", "kafka:uniform+static", "kafka:share", "rocketmq:AVG", "rocketmq:POP"],
+            [{"at": "60s", "crash": ["c1", "c2"]}, {"at": "150s", "restart": "c2"}],
+            "no member of g runs that reads X for 90 s after c1 and c2 crash",
+            "restarts of the members",
+        ),
+        # The lock lasts for 60 s, and until the list of members changes, 90 s later or more, nobody asks for it.
+        (
+            [{"system": "rocketmq:AVG", "settings": {"orderly": True}}],
+            [{"at": "60s", "lose": "c2"}],
+            "the next rebalance after c2 loses its machine begins only",
+            "channelExpiredTimeout: 120s",
+        ),
+        (
+            [{"system": "rocketmq:AVG", "settings": {"orderly": True}}],
+            [{"at": "60s", "crash": "c2"}],
+            "the broker refuses the lock of the queues to their next owner for",
+            "rocketmq.broker.rebalance.lockMaxLiveTime: 60s",
+        ),
+    ],
+)
+def test_queues_without_an_owner_name_what_decides_how_long(
+    systems: list[Any], events: list[Any], mechanism: str, setting: str
+) -> None:
+    members = {"c1..c2": {"subscribe": ["X"], "handle": "5ms"}}
+    group = {"name": "g", "members": members}
+    scenario = made(
+        topics={"X": 4}, group=group, load={"produce": "5/s"}, events=events, run={"for": "5min"}, systems=systems
+    )
+    for found in ran(scenario)[1]["variants"]:
+        for harm in ("unowned", "no_progress") if found["unowned_queue_s"] is not None else ("no_progress",):
+            reason = found["harm"]["because"][harm][0]
+            assert reason["mechanism"].startswith(mechanism), found["label"]
+            assert reason["setting"] == setting, found["label"]
+
+
+@rows(
     "written, name, values, setting, most",
     [
         # Of two queues one record each has come after the last pull, whatever the interval of commits.
@@ -165,6 +205,48 @@ def test_what_a_killed_reader_of_rocketmq_had_not_committed_is_what_a_pull_broug
         (reason,) = found["harm"]["because"]["redelivered"]
         assert reason["setting"] == setting.format(value)
         assert 0 < found["redelivered"] <= limit
+
+
+def test_records_are_refused_for_what_befell_their_own_topic() -> None:
+    """Ordered sends of two topics: one has queues on both brokers, the other on the dead one alone."""
+    scenario = made(
+        brokers=["a", "b"],
+        topics={"X": {"queues": {"a": 8, "b": 8}}, "Y": {"queues": {"b": 3}}},
+        group={"name": "g", "members": {"c1..c2": {"subscribe": ["X", "Y"], "handle": "5ms"}}},
+        load={"produce": "10/s", "selector": "key"},
+        events=[{"at": "68s", "broker": "b", "does": "kill", "for": "70s"}],
+        run={"for": "4min", "seed": 1},
+        systems=["rocketmq:AVG"],
+    )
+    (found,) = ran(scenario)[1]["variants"]
+    nobody, until_poll = found["harm"]["because"]["refused"]
+    assert (nobody["kind"], until_poll["kind"]) == ("no broker", "not acknowledged")
+    assert nobody["records"] == pytest.approx(3 * 10 * 70, abs=3)
+    assert "the producers of X learn" in until_poll["mechanism"]
+    assert until_poll["records"] + nobody["records"] == found["harm"]["work"]["refused"]
+
+
+def test_a_thawed_broker_that_lists_members_twice_is_the_reason_of_queues_that_nobody_takes() -> None:
+    """FACTS 30: its members read 4 to 6 as their number instead of 3, for the channel's 120 s at most."""
+    scenario = made(
+        brokers=["a", "b"],
+        topics={"X": {"queues": {"a": 6, "b": 6}}},
+        group={"name": "g", "members": {"c1..c3": {"subscribe": ["X"], "handle": "2ms"}}},
+        load={"produce": "10/s"},
+        events=[{"at": "60s", "broker": "b", "does": "freeze", "for": "45s"}],
+        run={"for": "4min", "seed": 1},
+        systems=["rocketmq:AVG"],
+    )
+    seen = 0
+    for seed in range(1, 6):
+        (found,) = ran(scenario.model_copy(update={"run": scenario.run.model_copy(update={"seed": seed})}))[1][
+            "variants"
+        ]
+        told = [each["setting"] for each in found["outages"][0]["stages"] if "lists members twice" in each["what"]]
+        if told and found["unowned_queue_s"] > 20:
+            seen += 1
+            assert found["harm"]["because"]["unowned"][0]["setting"] == "channelExpiredTimeout: 120s"
+    assert seen
 
 
 def test_a_rebalance_that_waits_for_a_killed_process_names_its_session() -> None:

@@ -324,6 +324,22 @@ def test_nothing_that_anybody_sets_ends_the_wait_for_a_frozen_broker() -> None:
     assert its == "no setting"
 
 
+@pytest.mark.parametrize("system", ["kafka:range", "kafka:uniform"])
+def test_a_limit_that_is_exceeded_again_and_again_is_why_records_wait_whoever_has_too_many_then(system: str) -> None:
+    settings = {"max.poll.interval.ms": 30_000}
+    found = record(
+        system,
+        topics={"X": 8},
+        group={"name": "g", "members": {"c1..c4": {"subscribe": ["X"], "handle": "150ms", "settings": settings}}},
+        load={"produce": "2/s"},
+        run={"for": "6min", "seed": 1},
+        events=[{"at": "60s", "produce": {"X": 3000}}],
+    )
+    (why,) = found["harm"]["because"]["waiting"]
+    assert (why["kind"], why["setting"].partition(":")[0]) == ("time limit", "max.poll.interval.ms")
+    assert why["times"] > 3
+
+
 def test_a_member_that_gets_more_than_it_can_handle_is_named() -> None:
     members = {"c1": {"subscribe": ["X"], "handle": "5ms"}, "c2": {"subscribe": ["X"], "handle": "200ms"}}
     found = record("kafka:range", group={"name": "g", "members": members}, load={"produce": "6/s"})

@@ -98,8 +98,6 @@ def test_figures_of_owners_are_null_with_one_reason() -> None:
     assert found["fairness"]["jain"] is found["optimum"]["jain"] is found["two_owners"]["believed_queue_s"] is None
     assert [each for each in found["checks"] if not each["held"]] == []
     assert spread_figures(found).keys() >= set(paths("spread"))
-    sentences = [each.text for each in verdict(found)]
-    assert len([text for text in sentences if "no partition has an owner" in text]) == 1
     assert "given again never" in brief_story(result)
 
 

@@ -82,7 +82,7 @@ POISON = {"at": "10s", "poison": "X-0"}
             "10ms",
             {},
             [{"at": "30s", "leave": ["c1", "c2"]}, {"at": "50s", "restart": ["c1", "c2"]}],
-            "c1 and c2 are away for 20 s after c1 and c2 leave",
+            "no member of g runs that reads X for 20 s after c1 and c2 leave",
             "restarts of the members",
         ),
         (

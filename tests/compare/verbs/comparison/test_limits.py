@@ -107,6 +107,9 @@ def test_records_that_are_acknowledged_one_by_one_are_counted() -> None:
     with pytest.raises(UserError, match=r"2,880,000 records .* \(about 173 s and 4\.9 GB a run\)") as refused:
         check_work([plan(many, "rocketmq:POP")], Machine(2, 4e9))
     assert "\n" not in str(refused.value)
+    at_once = made(events=[{"at": "10s", "produce": {"orders": 300_000}}])
+    with pytest.raises(UserError, match="about 300,000 records of a run"):
+        check_work([plan(at_once, "rocketmq:POP")], Machine(2, 4e9))
 
 
 @pytest.fixture
