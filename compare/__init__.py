@@ -1,8 +1,9 @@
 """Everything that compares both systems: figures, optimum, readers of real clusters, runs, reports, command line.
 
-`fairness(allocation)`, `optimum(group, today)`, `load_aware(group, today, loads)` and the module `spark` are imported
-when first used, so that a command that needs none of them starts at once; nothing else is imported here, not even
-`protocols`, because pytest loads this package with every project that has the plugin.
+`fairness(allocation)`, `optimum(group, today)`, `load_aware(group, today, loads)`, `moves_that_pay` (the same, asked
+again and again) and the module `spark` are imported when first used, so that a command that needs none of them starts
+at once; nothing else is imported here, not even `protocols`, because pytest loads this package with every project that
+has the plugin.
 """
 
 import importlib
@@ -11,13 +12,26 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from compare import spark
     from compare.figures import Fairness, fairness
-    from compare.optima import LoadAware, Optimum, QueueLoad, load_aware, optimum
+    from compare.optima import LoadAware, Optimum, PayingMoves, QueueLoad, load_aware, moves_that_pay, optimum
 
-__all__ = ["Fairness", "LoadAware", "Optimum", "QueueLoad", "fairness", "load_aware", "optimum", "spark"]
+_OPTIMA = ("LoadAware", "Optimum", "PayingMoves", "QueueLoad", "load_aware", "moves_that_pay", "optimum")
+
+__all__ = [
+    "Fairness",
+    "LoadAware",
+    "Optimum",
+    "PayingMoves",
+    "QueueLoad",
+    "fairness",
+    "load_aware",
+    "moves_that_pay",
+    "optimum",
+    "spark",
+]
 
 _HOMES = {
     **dict.fromkeys(("Fairness", "fairness"), ".figures"),
-    **dict.fromkeys(("LoadAware", "Optimum", "QueueLoad", "load_aware", "optimum"), ".optima"),
+    **dict.fromkeys(_OPTIMA, ".optima"),
 }
 
 

@@ -11,6 +11,7 @@ from compare.optima.certificate import (
 )
 from compare.optima.load_aware import LoadAware, QueueLoad, load_aware
 from compare.optima.optima import fairest_allocation, fairest_loads, optimum
+from compare.optima.paying import PayingMoves, moves_that_pay
 from compare.optima.weighted import holds
 
 __all__ = [
@@ -20,12 +21,14 @@ __all__ = [
     "CertifiedBlock",
     "LoadAware",
     "Optimum",
+    "PayingMoves",
     "QueueLoad",
     "fairest_allocation",
     "fairest_loads",
     "holds",
     "least_moves",
     "load_aware",
+    "moves_that_pay",
     "optimum",
     "verify",
 ]

@@ -121,23 +121,34 @@ def load_aware(
     so much above the least. ``steps``: see `protocols.load_aware.search`. Raises `GroupError` for what is missing or
     cannot be.
     """
-    if not isfinite(drain_s) or drain_s <= 0:
-        raise GroupError(f"drain_s is {drain_s!r}, expected a number above 0")
     if not 0 <= hysteresis < 1:
         raise GroupError(f"hysteresis is {hysteresis!r}, expected 0 or more and less than 1")
+    queues, problem = numbered(group, today, loads, capacity, move_cost, drain_s)
+    shared = share_out(problem, hysteresis=Fraction(hysteresis), limited=capacity is not None, steps=steps)
+    return _record(group, queues, loads, problem, shared, None if capacity is None else problem.capacity)
+
+
+def numbered(
+    group: Group,
+    today: Mapping[str, Iterable[Queue]] | None,
+    loads: Mapping[Queue, QueueLoad],
+    capacity: float | Mapping[str, float] | None,
+    move_cost: Mapping[Queue, int] | None,
+    drain_s: float,
+) -> tuple[tuple[Queue, ...], Problem]:
+    """The queues that somebody may own, and the problem in which they have the numbers of their places."""
+    if not isfinite(drain_s) or drain_s <= 0:
+        raise GroupError(f"drain_s is {drain_s!r}, expected a number above 0")
     subscribers = {topic: tuple(members) for topic, members in group.subscribers().items() if members}
     queues = tuple(queue for queue in group.queues if queue.topic in subscribers)
     needs = [_need(queue, loads, drain_s) for queue in queues]
-    capacities = _capacities(group, capacity)
-    problem = Problem(
+    return queues, Problem(
         need=needs,
         takers=[subscribers[queue.topic] for queue in queues],
-        capacity=capacities or [max(sum(needs), 1)] * len(group.members),
+        capacity=_capacities(group, capacity) or [max(sum(needs), 1)] * len(group.members),
         owner=_owners(group, queues, subscribers, today or {}),
         cost=[_whole_cost(queue, (move_cost or {}).get(queue, 1)) for queue in queues],
     )
-    shared = share_out(problem, hysteresis=Fraction(hysteresis), limited=capacities is not None, steps=steps)
-    return _record(group, queues, loads, problem, shared, capacities)
 
 
 def _need(queue: Queue, loads: Mapping[Queue, QueueLoad], drain_s: float) -> int:
@@ -188,7 +199,7 @@ def _record(
     loads: Mapping[Queue, QueueLoad],
     problem: Problem,
     shared: Shared,
-    capacities: list[int] | None,
+    capacities: Sequence[int] | None,
 ) -> LoadAware:
     ids = [member.id for member in group.members]
     owned: dict[str, list[Queue]] = {id: [] for id in ids}

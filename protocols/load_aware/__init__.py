@@ -19,12 +19,14 @@ same input gives the same answer everywhere.
 """
 
 from protocols.load_aware.bounds import Departures, Prices, departures_hold, moves_at_least, utilisation_at_least
+from protocols.load_aware.paying import Flows, pays
 from protocols.load_aware.problem import Problem
 from protocols.load_aware.rates import at_equal_members, checked_rates, rate_in
 from protocols.load_aware.sharing import Shared, share_out
 
 __all__ = [
     "Departures",
+    "Flows",
     "Prices",
     "Problem",
     "Shared",
@@ -32,6 +34,7 @@ __all__ = [
     "checked_rates",
     "departures_hold",
     "moves_at_least",
+    "pays",
     "rate_in",
     "share_out",
     "utilisation_at_least",

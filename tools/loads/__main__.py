@@ -6,7 +6,7 @@ Some minutes' work. Between two comments in the page stands what is made here; t
 
 import re
 import sys
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from pathlib import Path
 from statistics import median
@@ -15,7 +15,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from compare.showing.pictures.charts import lines
-from tools.loads.contenders import EVERY_15, FEWEST, FREE, OURS, TOLD, TOLD_FREE, contenders, of_ours
+from tools.loads.contenders import EVERY_15, FEWEST, FORESEEN, FREE, OURS, TOLD, UNWEIGHED, contenders, of_ours
 from tools.loads.day import Contender, Outcome, live
 from tools.loads.families import Load, families, held_out
 from tools.loads.recorded import recorded
@@ -49,7 +49,7 @@ def figure(found: list[Outcome], name: str) -> float:
 
 
 def table(found: Outcomes) -> str:
-    """A family's rows, as the page has them."""
+    """A family's rows, as the page has them; `verdicts` shows `EVERY_15`."""
     head = [
         "| who decides | p99 age (s) | behind (s) | moves | queue-seconds without reader |",
         "|---|---:|---:|---:|---:|",
@@ -58,6 +58,7 @@ def table(found: Outcomes) -> str:
         f"| {f'**{name}**' if name == OURS else name} | {figure(runs, 'p99_age_s'):.2f} |"
         f" {' | '.join(f'{figure(runs, each):.0f}' for each in FIGURES[1:])} |"
         for name, runs in found.items()
+        if name != EVERY_15
     ]
     return "\n".join([*head, *rows])
 
@@ -65,20 +66,20 @@ def table(found: Outcomes) -> str:
 def verdicts(every: Mapping[str, Outcomes]) -> str:
     """Where the goal is met, and by how much it is missed elsewhere: beside the clairvoyants, and beside those who are
     told of changes as they happen."""
-    heads = ("family", "age, ours", "every 15 s", "told", "told, moves free", "clairvoyant")
+    heads = ("family", "age, ours", "every 15 s", "load-aware", "told", "clairvoyant")
     rows = [
         f"| {' | '.join(heads)} | within 5 % | of told | moves, ours | told | with foresight | within 1.2 times |",
         "|---|---:|---:|---:|---:|---:|---|---|---:|---:|---:|---|",
     ]
     for name, found in every.items():
-        told = [figure(found[each], FIGURES[0]) if each in found else None for each in (TOLD, TOLD_FREE)]
-        age, often = (figure(found[each], FIGURES[0]) for each in (OURS, EVERY_15))
-        best = min(figure(found[each], FIGURES[0]) for each in (FREE, FEWEST))
+        age, often, unweighed = (figure(found[each], FIGURES[0]) for each in (OURS, EVERY_15, UNWEIGHED))
+        told = figure(found[TOLD], FIGURES[0]) if TOLD in found else None
+        best = min(figure(found[each], FIGURES[0]) for each in (FREE, FEWEST, FORESEEN))
         moves, fewest = figure(found[OURS], "moves"), figure(found[FEWEST], "moves")
         told_moves = figure(found[TOLD], "moves") if TOLD in found else None
         less = "yes" if moves <= GOAL_MOVES * fewest else f"no: {moves - fewest:+.0f}"
-        ages = " | ".join("-" if each is None else f"{each:.2f}" for each in (age, often, *told, best))
-        near = f"{_near(age, best)} | {_near(age, told[0])}"
+        ages = " | ".join("-" if each is None else f"{each:.2f}" for each in (age, often, unweighed, told, best))
+        near = f"{_near(age, best)} | {_near(age, told)}"
         counts = " | ".join("-" if each is None else f"{each:.0f}" for each in (moves, told_moves, fewest))
         rows.append(f"| {name} | {ages} | {near} | {counts} | {less} |")
     return "\n".join(rows)
@@ -132,13 +133,17 @@ def main() -> None:
         hidden = {load.name: pool.submit(_held_out, number) for number, load in enumerate(held_out(SEEDS[0]))}
         every = {name: found.result() for name, found in shown.items()} | {"recorded": outcomes([recorded()])}
         never_seen = {name: found.result() for name, found in hidden.items()}
+    write(loads, every, never_seen)
+
+
+def write(loads: Sequence[Load], every: Mapping[str, Outcomes], never_seen: Mapping[str, Outcomes]) -> None:
+    """The page's generated part, its pictures, and both files of data."""
     parts = [verdicts(every), HELD_OUT, verdicts(never_seen)]
     for load in loads:
         (FOLDER / f"{load.name}.svg").write_text(picture(load, every[load.name]) + "\n", encoding="utf-8")
         parts += [
             f"### {load.name}",
-            f"{load.about[0].upper()}{load.about[1:]}.",
-            f"![Records that wait, {load.name}](load/{load.name}.svg)",
+            f"{load.about[0].upper()}{load.about[1:]}.\n![Records that wait, {load.name}](load/{load.name}.svg)",
             table(every[load.name]),
         ]
     page = DOCS / "load.md"
@@ -166,7 +171,7 @@ def main() -> None:
     pq.write_table(pa.Table.from_pylist(rates), FOLDER / "loads.parquet", compression="zstd")
 
 
-HELD_OUT = "Loads that no rule was chosen by, from another generator (`held_out` of `tools/loads/families.py`):"
+HELD_OUT = "Loads of another generator (`held_out` of `tools/loads/families.py`):"
 
 
 if __name__ == "__main__":

@@ -10,10 +10,10 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from math import ceil
 
-from compare import QueueLoad, load_aware
+from compare import QueueLoad, load_aware, moves_that_pay
 from kafka_coordinator import assign
 from protocols import Allocation, Group, Queue
-from tools.loads.day import Contender, Seen
+from tools.loads.day import MOVE_S, Contender, Seen
 from tools.loads.families import Load
 
 AHEAD_S = 60
@@ -22,7 +22,7 @@ AHEAD_S = 60
 HYSTERESIS = 0.1
 
 DRAIN_S = 30.0
-"""The limit that load-aware works to."""
+"""The limit that load-aware works to, and how long the moves that pay believe what was measured."""
 
 Ask = Callable[[Seen], Sequence[int]]
 
@@ -95,52 +95,59 @@ def keda_like(seen: Seen) -> list[int]:
 
 
 def by_load(seen: Seen, hysteresis: float = HYSTERESIS) -> list[int]:
-    """What our strategy says to what is seen."""
+    """What load-aware says to what is seen: fewest moves to a level."""
     group, today = _group(seen)
-    loads = {
-        queue: QueueLoad.measured(rates, round(lag))
-        for queue, rates, lag in zip(group.queues, zip(*seen.parts, strict=True), seen.lag, strict=True)
-    }
     capacity = {str(member): each for member, each in seen.capacity.items()}
+    loads = _loads(seen, group)
     found = load_aware(group, today, loads, capacity=capacity, drain_s=DRAIN_S, hysteresis=hysteresis, steps=2_000)
     return _members(group, found.allocation)
 
 
-def clairvoyant(load: Load, *, free: bool, told: bool = False) -> Ask:
-    """One who knows the rates and capacities of the next `AHEAD_S` seconds; ``told``: only up to the next change, of
-    which it learns as it happens. ``free``: moves cost it nothing, so that it evens out everything; else it is our
-    strategy with that knowledge."""
+def by_waiting(seen: Seen) -> list[int]:
+    """What the rule for controllers says to what is seen: the moves that pay."""
+    group, today = _group(seen)
+    capacity = {str(member): each for member, each in seen.capacity.items()}
+    found = moves_that_pay(group, today, _loads(seen, group), capacity=capacity, move_s=MOVE_S, horizon_s=DRAIN_S)
+    return _members(group, found.allocation)
 
-    def ask(seen: Seen) -> list[int]:
+
+def _loads(seen: Seen, group: Group) -> dict[Queue, QueueLoad]:
+    measured = zip(group.queues, zip(*seen.parts, strict=True), seen.lag, strict=True)
+    return {queue: QueueLoad.measured(rates, round(lag)) for queue, rates, lag in measured}
+
+
+def knowing(load: Load, ask: Ask, *, free: bool = False, told: bool = False) -> Ask:
+    """One who asks the same, but knows the rates and capacities of the next `AHEAD_S` seconds; ``told``: only up to the
+    next change, of which it learns as it happens. ``free``: it starts from nobody's owning anything."""
+
+    def asked(seen: Seen) -> Sequence[int]:
         changes = (load.changes or ()) if told else ()
         end = min([each for each in changes if each > seen.second], default=len(load.rates))
         ahead = slice(seen.second, min(seen.second + AHEAD_S, end))
         rate = tuple(sum(each) / len(load.rates[ahead]) for each in zip(*load.rates[ahead], strict=True))
         capacity = {member: min(each[member] for each in load.capacity[ahead]) for member in seen.capacity}
         owner = (-1,) * len(rate) if free else seen.owner
-        known = replace(seen, rate=rate, parts=(rate,), owner=owner, capacity=capacity)
-        return by_load(known, 0.0 if free else HYSTERESIS)
+        return ask(replace(seen, rate=rate, parts=(rate,), owner=owner, capacity=capacity))
 
-    return ask
+    return asked
 
 
-FREE, FEWEST, OURS = "clairvoyant, moves are free", "clairvoyant, load-aware", "load-aware"
-TOLD_FREE, TOLD = "told of changes, moves are free", "told of changes, load-aware"
-EVERY_15 = "load-aware, asked every 15 s alone"
+FREE, FEWEST, FORESEEN = "clairvoyant, moves are free", "clairvoyant, fewest moves", "clairvoyant, moves that pay"
+TOLD, OURS = "told of changes, moves that pay", "moves that pay"
+EVERY_15, UNWEIGHED = "moves that pay, asked every 15 s alone", "load-aware, fewest moves"
 
 
 def of_ours(load: Load) -> dict[str, Contender]:
-    """Ours and those that bound it. Nobody can be told of changes that nobody knows."""
-    told = {
-        TOLD_FREE: Contender(clairvoyant(load, free=True, told=True), alert=True, move_s=0),
-        TOLD: Contender(clairvoyant(load, free=False, told=True), alert=True),
-    }
+    """Ours and those that it is measured by. Nobody can be told of changes that nobody knows."""
+    told = Contender(knowing(load, by_waiting, told=True), alert=True)
     return {
-        FREE: Contender(clairvoyant(load, free=True), move_s=0),
-        FEWEST: Contender(clairvoyant(load, free=False)),
-        **({} if load.changes is None else told),
-        OURS: Contender(by_load, alert=True),
-        EVERY_15: Contender(by_load),
+        FREE: Contender(knowing(load, lambda seen: by_load(seen, hysteresis=0.0), free=True), move_s=0),
+        FEWEST: Contender(knowing(load, by_load)),
+        FORESEEN: Contender(knowing(load, by_waiting)),
+        **({} if load.changes is None else {TOLD: told}),
+        OURS: Contender(by_waiting, alert=True),
+        EVERY_15: Contender(by_waiting),
+        UNWEIGHED: Contender(by_load, alert=True),
     }
 
 

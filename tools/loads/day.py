@@ -13,11 +13,14 @@ from dataclasses import dataclass
 from itertools import compress
 
 import numpy as np
+from numpy.typing import NDArray
 
 from tools.loads.families import Load
 
+Floats = NDArray[np.float64]
+
 ASK_S, PAST_S, PART_S = 15, 30, 2
-ALERT_S = 1.0
+ALERT_S = 0.5
 MOVE_S = 3
 """How long nobody reads a queue that moves: a heartbeat interval of Kafka's cooperative protocol."""
 
@@ -85,7 +88,7 @@ def live(load: Load, contender: Contender) -> Outcome:
             waiting[queue] += rate
         for member, capacity in there.items():
             own = [queue for queue in range(queues) if owner[queue] == member and until[queue] <= second]
-            for queue, amount in _shared(capacity, own, waiting):
+            for queue, amount in shared(capacity, own, waiting):
                 waiting[queue] -= amount
                 handled[second + 1, queue] = amount
         unowned += sum(second < each for each in until)
@@ -112,7 +115,7 @@ def _seen(load: Load, second: int, waiting: Sequence[float], there: dict[int, fl
     )
 
 
-def _shared(capacity: float, queues: Sequence[int], waiting: Sequence[float]) -> list[tuple[int, float]]:
+def shared(capacity: float, queues: Sequence[int], waiting: Sequence[float]) -> list[tuple[int, float]]:
     """What a member handles of each queue in a second: equal parts, but none more than waits."""
     found = []
     left = capacity
@@ -124,10 +127,9 @@ def _shared(capacity: float, queues: Sequence[int], waiting: Sequence[float]) ->
     return found
 
 
-def _p99(
-    rates: "np.ndarray[tuple[int, int], np.dtype[np.float64]]",
-    handled: "np.ndarray[tuple[int, int], np.dtype[np.float64]]",
-) -> float:
+def ages_of(rates: Floats, handled: Floats) -> tuple[Floats, Floats]:
+    """Ages and numbers of records that were handled together, queue by queue; what was not is as old as the end.
+    ``rates[t, q]``: what comes in second t; ``handled[t, q]``: what was handled until t since the second before."""
     ages, weights = [], []
     seconds = len(rates)
     times = np.arange(seconds + 1, dtype=float)
@@ -140,7 +142,11 @@ def _p99(
         rest = written[-1] - done[-1]
         ages.append(np.array([seconds - float(np.interp(done[-1] + rest / 2, written, times))]))
         weights.append(np.array([rest]))
-    age, weight = np.concatenate(ages), np.concatenate(weights)
+    return np.concatenate(ages), np.concatenate(weights)
+
+
+def _p99(rates: Floats, handled: Floats) -> float:
+    age, weight = ages_of(rates, handled)
     order = np.argsort(age, kind="stable")
     share = np.cumsum(weight[order]) / weight.sum()
     return float(age[order][np.searchsorted(share, 0.99)])

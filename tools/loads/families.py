@@ -13,6 +13,8 @@ CAPACITY = 100.0
 """Records per second that a member can handle."""
 CHANGE_S = 608
 """When what a family is about happens: between two questions to the contenders."""
+BURST_S, BURST_RATE, OTHER_RATE = 60, 80.0, 14.0
+"""How long four queues bring more in `burst`, records per second of each of them then, and of all others and before."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,8 +62,8 @@ def _diurnal(second: int) -> list[float]:
 
 
 def _burst(second: int) -> list[float]:
-    hot = CHANGE_S <= second < CHANGE_S + 60
-    return [(80.0 if hot and queue % 6 == 0 else 14.0) for queue in range(QUEUES)]
+    hot = CHANGE_S <= second < CHANGE_S + BURST_S
+    return [(BURST_RATE if hot and queue % 6 == 0 else OTHER_RATE) for queue in range(QUEUES)]
 
 
 def _jump(second: int) -> list[float]:
@@ -89,7 +91,7 @@ def families(seed: int = 1) -> tuple[Load, ...]:
             "four queues bring nearly six times as much for a minute",
             _burst,
             seed=seed,
-            changes=(CHANGE_S, CHANGE_S + 60),
+            changes=(CHANGE_S, CHANGE_S + BURST_S),
         ),
         _load(
             "hot-key-jump",
@@ -118,7 +120,7 @@ def families(seed: int = 1) -> tuple[Load, ...]:
 
 
 def held_out(seed: int) -> tuple[Load, ...]:
-    """Loads that no rule was chosen by: other exponents, other bursts, two hot queues, a change at another second."""
+    """Loads of another generator: other exponents, other bursts, two hot queues, a change at another second."""
     at = Random(f"held out {seed}").randrange(CHANGE_S - 8, CHANGE_S + 7)
 
     def burst(length: int, rate: float, every: int) -> Callable[[int], list[float]]:

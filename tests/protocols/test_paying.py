@@ -1,0 +1,92 @@
+"""Moves that pay: what is said to wait does wait, and a move is made only where it saves more than it costs."""
+
+from dataclasses import replace
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from compare import QueueLoad, moves_that_pay
+from protocols import Group, GroupError
+from protocols.load_aware import Flows, pays
+from tools.loads.day import ASK_S, Contender, Seen, live
+from tools.loads.families import Load
+
+EVERYBODY = (0, 1)
+
+
+def flows(rate: tuple[float, ...], lag: tuple[float, ...], owner: tuple[int, ...]) -> Flows:
+    takers = [EVERYBODY] * len(rate)
+    return Flows(rate, lag, [1.0] * len(rate), takers, owner, [100.0, 100.0], move_s=3.0, horizon_s=30.0)
+
+
+@pytest.mark.parametrize(
+    ("rate", "lag", "owner", "at"),
+    [
+        # Nothing waits.
+        ((60.0, 40.0, 0.0), (0, 0, 0), (0, 0, 1), (0, 0, 1)),
+        # The hot queue stays, light ones leave.
+        ((80.0, 14.0, 14.0, 14.0, 60.0), (0, 0, 0, 0, 0), (0, 0, 0, 0, 1), (0, 0, 1, 1, 1)),
+        # All have too much to do.
+        ((80.0, 40.0, 80.0, 41.0), (0, 0, 0, 0), (0, 0, 1, 1), (0, 0, 1, 1)),
+        # It is gone soon.
+        ((40.0, 10.0, 10.0), (60, 0, 0), (0, 0, 1), (0, 0, 1)),
+        # A lag that one member alone would have for long.
+        ((50.0, 45.0, 0.0), (600, 600, 0), (0, 0, 1), (0, 1, 1)),
+    ],
+)
+def test_a_move_is_made_where_it_saves_more_than_it_costs(
+    rate: tuple[float, ...], lag: tuple[float, ...], owner: tuple[int, ...], at: tuple[int, ...]
+) -> None:
+    found = pays(flows(rate, lag, owner))
+    moved = sorted(each for each, before, after in zip(rate, owner, found, strict=True) if before != after)
+    assert moved == sorted(each for each, before, after in zip(rate, owner, at, strict=True) if before != after)
+
+
+@st.composite
+def groups(draw: st.DrawFn) -> Flows:
+    size = draw(st.integers(1, 8))
+    rates = st.sampled_from([1.0, 5.0, 14.0, 40.0, 80.0, 120.0])
+    rate, owner = (
+        tuple(draw(st.lists(each, min_size=size, max_size=size))) for each in (rates, st.sampled_from([0, 1]))
+    )
+    return flows(rate, (0.0,) * size, owner)
+
+
+@settings(max_examples=25, deadline=None)
+@given(groups())
+def test_what_is_said_to_wait_is_what_waits_as_the_group_lives_on(given: Flows) -> None:
+    """Beside the fluid of docs/load.md, second by second: before the moves, which are made after 15 s, and after."""
+    seconds, seen_lag = 45, {}
+    load = Load("made", "", (tuple(given.rate),) * seconds, (tuple(given.capacity),) * seconds)
+
+    def ask(seen: Seen) -> tuple[int, ...]:
+        if not seen.second:
+            return tuple(given.owner)
+        if seen.second == ASK_S:
+            seen_lag[0] = seen.lag
+        return pays(replace(given, lag=seen_lag[0]))
+
+    lived = live(load, Contender(ask))
+    now = replace(given, lag=seen_lag[0])
+    at = pays(now)
+    said = now.waits_in_all(at)
+    # Both count what waits at the ends of steps, of 1.5 s and of 1 s.
+    assert said == pytest.approx(sum(lived.lag[ASK_S:]), rel=0.1, abs=300)
+    gain = sum(now.least_gain(queue, member) for queue, member in enumerate(at))
+    assert said + gain <= now.waits_in_all(now.owner) + 1e-3
+
+
+GROUP = Group.of({"orders": 4}, {"c1": ["orders"], "c2": ["orders"]})
+LOADS = {queue: QueueLoad(8000 if queue.number == 0 else 1400, handle_s=0.01) for queue in GROUP.queues}
+
+
+def test_the_door_has_names_of_members_and_places_what_nobody_owns() -> None:
+    q = GROUP.queues
+    found = moves_that_pay(GROUP, {"c1": q[:3]}, LOADS, capacity=100)
+    assert found.allocation["c2"] == (q[1], q[3])
+    assert (found.moved, found.waits_s > found.after_s) == (((q[1], "c2"),), True)
+    with pytest.raises(GroupError, match="move_s is 0, expected a number above 0"):
+        moves_that_pay(GROUP, {}, LOADS, capacity=1, move_s=0)
+    with pytest.raises(GroupError, match="has no load"):
+        moves_that_pay(GROUP, {}, {}, capacity=1)
