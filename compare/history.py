@@ -10,7 +10,7 @@ Groups come worst first (`_rank`). Nothing is rounded, null is what no snapshot 
 are over time.
 """
 
-import os.path
+import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date
@@ -29,9 +29,9 @@ from compare.figures.standing import Standing, polls_of, standing
 from compare.snapshots import SNAPSHOTS, VERSION, VERSION_KEY, snapshot_files, snapshot_schema, superseded
 from protocols import UserError
 
-ROWS_FOR_SPARK = 50_000_000
-"""From so many groups and topics of groups in all snapshots on, Spark is chosen, which uses more than one processor:
-starting it takes as long as counting some ten million here."""
+SPARK_STARTS_S, SPARK_S, LOCAL_S = 12.0, 0.5, 0.38
+"""Measured (benchmarks/README.md): seconds that Spark's start takes, processor seconds for a million of groups and
+topics of groups on it, and here."""
 
 ROWS_OF_PART = 500_000
 """Rows of snapshots that are counted at once, unless a file has more."""
@@ -157,8 +157,8 @@ def counted(
     if engine == "local" and remote:
         raise UserError(f"{selection.root}: --engine local reads only local folders, expected --engine spark")
     if engine == "auto":
-        many = not remote and _size(selection) >= ROWS_FOR_SPARK and find_spec("pyspark") is not None
-        engine = "spark" if remote or many else "local"
+        pays = not remote and spark_pays(_size(selection), os.cpu_count() or 1) and find_spec("pyspark") is not None
+        engine = "spark" if remote or pays else "local"
 
     def count(of: Selection) -> list[HistoryRecord]:
         job = _local if engine == "local" else partial(_on_spark, clusters, days)
@@ -261,6 +261,12 @@ def _files(selection: Selection) -> Sequence[str]:
     if selection.files is not None:
         return selection.files
     return tuple(str(file.path) for file in snapshot_files(Path(selection.root).parent))
+
+
+def spark_pays(size: int, processors: int) -> bool:
+    """Whether so many groups and topics of groups in all snapshots are counted sooner by Spark on all processors than
+    by one of them here: on two from 93 million on, on eight from 38 million on."""
+    return size / 1e6 * (LOCAL_S - SPARK_S / processors) > SPARK_STARTS_S
 
 
 def _size(selection: Selection) -> int:

@@ -239,10 +239,11 @@ def test_few_snapshots_are_counted_without_spark_and_many_with_it(
     asked = []
     for name in ("_local", "_on_spark"):
         monkeypatch.setattr(history, name, lambda *_, name=name: asked.append(name) or [])
-    for most in (3, 2):
-        monkeypatch.setattr(history, "ROWS_FOR_SPARK", most)
+    for processors, starts_s in ((1, 0.0), (8, 1.0), (8, 0.0)):
+        monkeypatch.setattr("os.cpu_count", lambda processors=processors: processors)
+        monkeypatch.setattr(history, "SPARK_STARTS_S", starts_s)
         counted(selected(str(tmp_path), None, None, ()), DISTANCE, (), "auto", (), (None, None))
-    assert asked == ["_local"] * 2 + ["_on_spark"] * 2
+    assert asked == ["_local"] * 4 + ["_on_spark"] * 2
 
 
 @pytest.fixture(scope="module")
