@@ -1,6 +1,8 @@
 """Connections of gRPC: headers of the standard's own examples, windows, and grpcio's client in plaintext and TLS."""
 
 from collections.abc import Generator
+from struct import pack
+from time import thread_time
 
 import grpc
 import pytest
@@ -97,6 +99,22 @@ def test_an_answer_goes_out_as_far_as_the_client_opens_its_windows() -> None:
 def test_what_is_no_http2_ends_its_connection(raw: bytes) -> None:
     with pytest.raises(WireError):
         Http2().feed(raw)
+
+
+def test_changes_of_windows_look_at_no_stream_each() -> None:
+    """Settings that come together take no longer where thousands of answers wait (it was 5 s for 64 KB of them)."""
+
+    def took(streams: int) -> float:
+        connection = opened(0)
+        for number in range(3, 2 * streams, 2):
+            connection.feed(frame(HEADERS, END_HEADERS | END_STREAM, number, bytes.fromhex("828684")))
+            connection.respond(number, b"", bytes(2), b"x")
+        changes = b"".join([frame(SETTINGS, 0, 0, pack(">HI", 4, at % 2)) for at in range(2_000)])
+        began = thread_time()
+        connection.feed(changes)
+        return thread_time() - began
+
+    assert took(2_000) < 10 * took(50)
 
 
 @pytest.fixture(scope="module")
