@@ -63,6 +63,8 @@ def read_token(text: str) -> Token:
     """The token that was written so. Raises `UserError` for any other text."""
     try:
         return _token(json.loads(_unpacked(text.strip())))
+    except UserError:
+        raise  # of another version
     except (ZlibError, ValueError, RecursionError):  # what nests so deeply that reading it fails is none of ours
         raise UserError("--replay: expected a token that `equipoise explore` printed") from None
 

@@ -12,7 +12,7 @@ from zlib import compress
 import pytest
 from click.testing import CliRunner, Result
 
-from compare.exploring.answers import read_token, written
+from compare.exploring.answers import VERSION, read_token, written
 from compare.exploring.properties import EVERY_QUEUE, PER_GENERATION, SETTLES, SINGLE_OWNER
 from compare.verbs.explore import explore
 from protocols.errors import UserError
@@ -175,6 +175,7 @@ BOUNDS, INFINITE = "[1, 1, false]", "1e999"
 
 NO_TOKENS = {
     "no base 64": "x",
+    "a megabyte": "A" * (1 << 20),
     "nothing packed": "AAAA",
     "no JSON": packed("{"),
     "other fields": packed("[1, 2]"),
@@ -214,3 +215,8 @@ def test_a_token_of_another_scenario(tmp_path: Path, found: dict[str, object]) -
     (tmp_path / "other.yaml").write_text(SCENARIO.replace("queues: 2", "queues: 3"))
     result = call(tmp_path / "other.yaml", "--replay", found["properties"][0]["token"])  # type: ignore[index]
     assert "the token is of another scenario" in str(result.exception)
+
+
+def test_a_token_of_another_version(path: Path) -> None:
+    told = call(path, "--replay", packed(f"[{VERSION + 1}]")).exception
+    assert str(told) == f"--replay: a token of version {VERSION + 1}, expected one of version {VERSION}"
