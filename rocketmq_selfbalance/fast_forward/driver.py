@@ -5,6 +5,7 @@ somebody was soon found who is not quiescent), and where all are quiescent the n
 busy run loses little, a quiet one gains nearly all.
 """
 
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from heapq import heappush
@@ -177,14 +178,15 @@ def _count(simulation: Simulation, process: Process, schedule: list[ScheduledExc
     messages = simulation.messages
     for scheduled, rounds in zip(schedule, passed.rounds, strict=True):
         calls, period = scheduled.exchange.calls, scheduled.exchange.period
+        alike = Counter([call.request for call in calls])
         for call in calls if rounds else ():
-            alike = sum(each.request is call.request for each in calls)
             for kind in (call.request, call.answer):
                 if kind is not None:
                     messages[kind] = messages.get(kind, 0) + rounds
                     if simulation.traffic is not None:
                         first = scheduled.timer[0]
-                        simulation.traffic.repeated(kind, process.name, call.peers, rounds, first, period, alike)
+                        many = alike[call.request]
+                        simulation.traffic.repeated(kind, process.name, call.peers, rounds, first, period, many)
     for link, number, arrival in passed.cursors:
         link.sent = number
         link.last_arrival = arrival
