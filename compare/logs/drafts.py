@@ -158,6 +158,8 @@ class Collector:
         notes = [known for known in self._recent if event.at - known.at < longest]
         if not follows:
             notes = [known for known in notes if known.member == notes[-1].member]
+            ends = [place for place, known in enumerate(notes[:-1], 1) if isinstance(known, Left | Failed | Fenced)]
+            notes = notes[max(ends, default=0) :]  # who left and is back has raised two
         each.notes = [*notes]
         each.events += [*notes, event]
         self._recent.clear()

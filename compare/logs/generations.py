@@ -14,6 +14,7 @@ from compare.logs.broker_events import (
     EpochBumped,
     EpochJoined,
     Failed,
+    Fenced,
     Left,
     OfMember,
     Replaced,
@@ -168,7 +169,7 @@ class _Sharing:
         names nobody, and no other epoch is near."""
         notes = [note for note in each.notes if isinstance(note, OfMember)]
         if notes or any(event.stream.role == "broker" for event in gone.events):
-            return any(note.member == gone.member for note in notes)
+            return any(note.member == gone.member and isinstance(note, Left | Failed | Fenced) for note in notes)
         near = (other for other in self.drafts[max(0, place - 1) : place + 2] if other is not each)
         return self.follows and all(abs(other.at - each.at) > _BEFORE_S for other in near)
 

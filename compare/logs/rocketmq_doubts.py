@@ -116,6 +116,8 @@ class _Known:
         is_late = bool(lines) and min(abs(each.at - event.at) for event in lines) > _TOLD_S
         if not is_first and cause.name in _OF_MEMBERS and is_late:
             return _OF_MEMBERS, "the logs of the clients"
+        if cause.name == "member_left" and any(self._starts_again(event, each) for event in cause.events):
+            return _OF_MEMBERS, "the logs of the other members"
         if cause.name == "member_joined" and not self._are_new(cause.members, lines, each):
             may = ("member_joined", "member_rejoined", "duplicate_client_id")
             return may, "the logs of all brokers from their start, and of all clients"
@@ -138,6 +140,12 @@ class _Known:
     def _are_new(self, members: Sequence[str], lines: Sequence[Rocket], each: Rebalance) -> bool:
         """Whether the members came then for the first time, by their own words or by those of all brokers."""
         return self._have_started(members, each) or (self._is_whole(each) and all(map(self._is_new, lines)))
+
+    def _starts_again(self, event: Event, each: Rebalance) -> bool:
+        """Whether a client says that it left, and one in the same log that it starts before the rebalance is through:
+        others may have shared in between."""
+        own = (one for one in self._starts if one.stream is event.stream and isinstance(event, ClientSwitched))
+        return any(event.at < one.at <= each.over + LATE_S for one in own)
 
     def _is_whole(self, each: Rebalance) -> bool:
         """Whether the logs of all brokers are there from their start."""
