@@ -10,15 +10,33 @@ Part of `benchmarks.rocketmq_server`.
 import asyncio
 import json
 from collections.abc import Mapping, Sequence
+from struct import pack
 
 from benchmarks.turns import Turns, show
 from protocols.engine.sockets import Limits, Sockets
 from rocketmq_selfbalance.broker.connections import SCAN
+from rocketmq_selfbalance.broker.state import BrokerSettings
+from rocketmq_selfbalance.proxy.definitions import MessageQueue, Resource, Settings, Subscription, duration
+from rocketmq_selfbalance.proxy.node import NAME as PROXY
+from rocketmq_selfbalance.proxy.protobuf import encode as protobuf
+from rocketmq_selfbalance.proxy.requests import QueryRouteRequest, ReceiveMessageRequest, TelemetryCommand
 from rocketmq_selfbalance.remoting import Frame, encode
 from rocketmq_selfbalance.wire.cluster import NAME_SERVER, RocketMQCluster
+from tests.rocketmq_selfbalance.grpc.frames_made import (
+    DATA,
+    END_HEADERS,
+    END_STREAM,
+    HEADERS,
+    PREFACE,
+    SETTINGS,
+    WINDOW_UPDATE,
+    frame,
+    head,
+    message,
+)
 from tests.wire_connections import Wire
 
-TOPICS, QUEUES, NAMED, SUBSCRIBED, MEMBERS = 20_000, 20_000, 10_000, 1_000, 1_000
+TOPICS, QUEUES, NAMED, SUBSCRIBED, MEMBERS, SILENT = 20_000, 20_000, 10_000, 1_000, 1_000, 5_000
 _BROKER = "broker-a"
 _POP = {"consumerGroup": "p", "topic": "wide", "queueId": "-1", "maxMsgNums": "32", "invisibleTime": "60000"}
 _POP |= {"pollTime": "0", "bornTime": "0", "initMode": "0", "exp": "*", "expType": "TAG"}
@@ -124,6 +142,59 @@ async def _members(turns: Turns) -> list[list[str]]:
     return rows
 
 
+async def _silent(turns: Turns) -> list[list[str]]:
+    """Many members without any notice, half of whom are silent together."""
+    world = Sockets(seed=1, limits=Limits(connections=4 * SILENT))
+    settings = BrokerSettings(notify_consumer_ids_changed_enable=False)
+    cluster = await RocketMQCluster.start(world, epoch_ms=0.0, topics={"orders": {_BROKER: 1}}, broker=settings)
+    served, process = cluster.broker(_BROKER), world.processes[_BROKER]
+    assert served is not None
+    wires = [Wire(world, _BROKER) for _ in range(SILENT)]
+    beats = [encode(Frame(34, 1, {}, json.dumps(_beat(f"c{at}", ["orders"])).encode())) for at in range(SILENT)]
+    rows = [[*await turns.of(wires, beats, wires), f"heartbeat of {SILENT:,}"]]
+    channels = served.broker.consumers.groups["g"].channels
+    silent = list(channels)[: SILENT // 2]
+    for channel in silent:
+        channels[channel].last_update = -1e9
+    over = await turns.until(
+        lambda: not any(channel in process.connections for channel in silent),
+        lambda: process.set_timer(SCAN, world.tell_time()),
+    )
+    await world.close()
+    return [*rows, [*over, "half of them silent"]]
+
+
+async def _proxy(turns: Turns) -> list[list[str]]:
+    """Clients of the 5.x line."""
+    world = Sockets(seed=1, limits=Limits(connections=4 * MEMBERS))
+    topics = {"wide": {_BROKER: QUEUES}, "orders": {_BROKER: 8}}
+    await (await RocketMQCluster.start(world, epoch_ms=0.0, topics=topics)).start_proxy()
+    wires = [Wire(world, PROXY) for _ in range(MEMBERS)]
+    windows = [frame(SETTINGS, 0, 0, pack(">HI", 4, 1 << 30)), frame(WINDOW_UPDATE, 0, 0, pack(">I", 1 << 30))]
+    for wire in wires:
+        wire.put(PREFACE + b"".join(windows))
+    topic, group = Resource(name="orders"), Resource(name="g")
+    settings = TelemetryCommand(settings=Settings(subscription=Subscription(group)))
+    receive = ReceiveMessageRequest(group, MessageQueue(topic), batch_size=32, long_polling_timeout=duration(50))
+    asked = {
+        "route": (wires[:1], _calls("QueryRoute", QueryRouteRequest(Resource(name="wide")), 1)),
+        f"settings of {MEMBERS:,}": (wires, _calls("Telemetry", settings, 3)),
+        f"ReceiveMessage of {MEMBERS:,}": (wires, _calls("ReceiveMessage", receive, 5)),
+        "10,000 settings frames": (wires[:1], frame(SETTINGS, 0, 0, pack(">HI", 4, 1 << 20)) * 10_000),
+    }
+    rows = [[*await turns.of(who, [sent] * len(who), who), label] for label, (who, sent) in asked.items()]
+    assert world.failures == []
+    await world.close()
+    return rows
+
+
+def _calls(method: str, request: tuple[object, ...], stream: int) -> bytes:
+    ended = 0 if method == "Telemetry" else END_STREAM
+    return frame(HEADERS, END_HEADERS, stream, head(method, "c")) + frame(
+        DATA, ended, stream, message(protobuf(request))
+    )
+
+
 def turns() -> None:
-    for rows in (_rows, _members):
+    for rows in (_rows, _members, _silent, _proxy):
         show(asyncio.run(rows(Turns())))

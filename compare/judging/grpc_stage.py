@@ -26,8 +26,8 @@ from compare.judging.programs import Printed
 from compare.judging.rocketmq_reactions import AGAIN, read_line, when
 from compare.judging.rocketmq_situations import SERVERS, WorldOfBrokers
 from compare.judging.worlds import Exchange, Listener
+from protocols.engine.interference import Interference
 from protocols.engine.nodes import Message, Time
-from protocols.engine.sockets import Interference
 from protocols.facts import Acquired, Available, End, Ended
 from protocols.java import Queue
 from rocketmq_selfbalance.popping import messages as of_model

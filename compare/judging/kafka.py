@@ -59,9 +59,10 @@ from kafka_coordinator.cluster import (
     with_settings,
 )
 from kafka_coordinator.wire import ExpireLocks, FenceProducer
+from protocols.engine.interference import Interference
 from protocols.engine.nodes import Message, Time
 from protocols.engine.simulation import Simulation
-from protocols.engine.sockets import Interference, Sockets
+from protocols.engine.sockets import Sockets
 from protocols.load import PoisonRecord
 
 SETTINGS_OF_CONSUMER: Final[Mapping[str, object]] = {"auto.commit.interval.ms": 500}

@@ -21,8 +21,8 @@ from kafka_coordinator.cluster import (
     refusal,
 )
 from kafka_coordinator.wire import InitProducerId
+from protocols.engine.interference import Interference
 from protocols.engine.nodes import Message, Time
-from protocols.engine.sockets import Interference
 from protocols.facts import Acquired, Available, Ended
 
 

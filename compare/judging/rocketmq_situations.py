@@ -29,8 +29,8 @@ from compare.judging.playing import (
     watched_from_the_start,
 )
 from compare.judging.worlds import Exchange, Listener
+from protocols.engine.interference import Hold, Interference
 from protocols.engine.nodes import Message, Time
-from protocols.engine.sockets import Hold, Interference
 from protocols.java import Queue
 from rocketmq_selfbalance.cluster import (
     NAME_SERVER,

@@ -10,9 +10,10 @@ from typing import Any, Final, Generic, Protocol, TypeVar, cast
 
 from compare.judging.playing import FIRST, Outcome, Played, Script, Situation, Wait, follow, follow_simulated, waited
 from compare.judging.programs import Running
+from protocols.engine.interference import Interference
 from protocols.engine.nodes import OPERATOR, Message, Node, Outbox, Time, TimerName
 from protocols.engine.simulation import Simulation
-from protocols.engine.sockets import Gate, Interference, Sockets
+from protocols.engine.sockets import Gate, Sockets
 
 NEVER: Final = float("inf")
 

@@ -121,7 +121,7 @@ class Brokers:
             self._simulation.start(PERSISTER, Persister(self._share_states))
         for broker in self._controller.brokers:
             self._start(broker)
-        if self._timing.min_insync_replicas > 1:
+        if self._outages.demands_more:
             self._look()
 
     def tell(self) -> None:

@@ -27,7 +27,8 @@ class ControllerSettings:
     """So long after the active controller has died the others elect a new one."""
     offsets_topic_replication_factor: int = 3
     min_insync_replicas: int = 1
-    """Of every topic; records that all replicas are to have (`acks=all`) are refused while fewer are in sync."""
+    """Of every topic that has no value of its own; records that all replicas are to have (`acks=all`) are refused while
+    fewer are in sync."""
     leader_imbalance_check_interval_seconds: int = 300
     """Every so many seconds, counted from the start, partitions go back to their preferred leaders."""
 

@@ -116,12 +116,14 @@ class Wait(NamedTuple):
 class Outages:
     """Which partitions are written and read now, and when they were not.
 
-    ``seed``: of the run; ``min_in_sync``: ``min.insync.replicas``.
+    ``seed``: of the run; ``min_in_sync``: the brokers' ``min.insync.replicas``, that of ``__consumer_offsets`` as well.
     """
 
     def __init__(self, controller: Controller, producer: ProducerSettings, seed: int, min_in_sync: int) -> None:
         self._controller, self._producer, self._seed = controller, producer, seed
         self._min_in_sync = min_in_sync
+        self.of_topic: dict[str, int] = {}
+        """Topic to its own ``min.insync.replicas``, which counts in place of the brokers' for that topic alone."""
         self.silent: dict[str, Silence] = {}
         """Brokers that answer nobody."""
         self._writing: dict[Partition, Wait] = {}
@@ -157,7 +159,13 @@ class Outages:
     def offsets_waiting(self) -> frozenset[int]:
         """Partitions of ``__consumer_offsets`` of which nothing is acknowledged, because a replica is silent."""
         sets = enumerate(self._controller.offsets_in_sync())
-        return frozenset([at for at, in_sync in sets if self._stands_still(in_sync, self._controller.offsets_replicas)])
+        demanded = self._min_in_sync, self._controller.offsets_replicas
+        return frozenset([at for at, in_sync in sets if self._stands_still(in_sync, *demanded)])
+
+    @property
+    def demands_more(self) -> bool:
+        """Whether more than one replica must be in sync anywhere."""
+        return max((self._min_in_sync, *self.of_topic.values())) > 1
 
     def on(self, load: Load) -> Load:
         if not (self._held or self._writing or self._reading):
@@ -178,6 +186,7 @@ class Outages:
         return () if wait is None else ((wait.since, inf),)
 
     def forget(self, topic: str) -> None:
+        self.of_topic.pop(topic, None)
         for kept in (self._writing, self._reading, self._held, self._given_up):
             for partition in [each for each in kept if each[0] == topic]:
                 del kept[partition]
@@ -218,9 +227,9 @@ class Outages:
                     self._reading[partition] = Wait(now, None, due)
         return self._next(now)
 
-    def _stands_still(self, in_sync: tuple[str, ...], replicas: Replicas) -> bool:
+    def _stands_still(self, in_sync: tuple[str, ...], min_in_sync: int, replicas: Replicas) -> bool:
         """Since 3.7.0 no more are demanded in sync than there are replicas."""
-        demanded = min(self._min_in_sync, replicas.factor)
+        demanded = min(min_in_sync, replicas.factor)
         return len(in_sync) < demanded or any(each in self.silent for each in in_sync)
 
     def _blocked(self) -> tuple[dict[Partition, Silence | None], dict[Partition, Silence | None]]:
@@ -233,7 +242,9 @@ class Outages:
             leader, in_sync = self._controller.leader(partition), self._controller.in_sync(partition)
             if not leader or leader in self.silent:
                 writing[partition] = reading[partition] = self.silent.get(leader)
-            elif self._stands_still(in_sync, self._controller.replicas):
+            elif self._stands_still(
+                in_sync, self.of_topic.get(partition[0], self._min_in_sync), self._controller.replicas
+            ):
                 writing[partition] = None
                 if any(each in self.silent for each in in_sync):
                     full[partition[0]] = None

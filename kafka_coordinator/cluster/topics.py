@@ -12,7 +12,7 @@ from protocols.errors import UserError
 from protocols.load import PoisonRecord, Production, with_poison
 from protocols.scenario.events import AddTopic, DeleteTopic, Event, Poison, Produce, Queues, Reset
 from protocols.scenario.events.records import records_of
-from protocols.scenario.fields import NamedCount, NamedOffset, after_growth, brokers_of, queue_index
+from protocols.scenario.fields import NamedCount, NamedOffset, TopicPart, after_growth, brokers_of, queue_index
 from protocols.scenario.model import Scenario
 from protocols.scenario.rates import Rates
 
@@ -39,7 +39,7 @@ class TopicTable:
         self._poison: dict[Partition, tuple[PoisonRecord, ...]] = {}
         _check(scenario, where)
         for topic, part in scenario.topics.items():
-            self._put(topic, brokers_of(part.queues), now, part.replica_racks)
+            self._put_new(topic, part, now)
 
     @property
     def load(self) -> Load:
@@ -112,7 +112,7 @@ class TopicTable:
     def add(self, event: AddTopic, now: Time) -> None:
         self._rates.change(event.queue_changes())
         for topic, part in event.add_topic.items():
-            self._put(topic, brokers_of(part.queues), now, part.replica_racks)
+            self._put_new(topic, part, now)
 
     def delete(self, event: DeleteTopic) -> None:
         self._rates.change(event.queue_changes())
@@ -123,6 +123,11 @@ class TopicTable:
                 del kept[partition]
         self._controller.delete_topic(event.delete_topic)
         self._outages.forget(event.delete_topic)
+
+    def _put_new(self, topic: str, part: TopicPart, now: Time) -> None:
+        if part.min_insync_replicas is not None:
+            self._outages.of_topic[topic] = part.min_insync_replicas
+        self._put(topic, brokers_of(part.queues), now, part.replica_racks)
 
     def _put(
         self, topic: str, brokers: tuple[str, ...], now: Time, racks: tuple[tuple[str, ...], ...] | None = None

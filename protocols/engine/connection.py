@@ -9,7 +9,6 @@ A client's connection in the world on sockets: what is read becomes messages, me
 import asyncio
 import logging
 import socket
-from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from functools import partial
@@ -48,12 +47,15 @@ class Conversation(Protocol):
 
 @runtime_checkable
 class Talking(Conversation, Protocol):
-    """A conversation whose protocol says something by itself: settings, acknowledgements, windows."""
+    """A conversation whose protocol says something by itself: settings, acknowledgements, windows. ``held``: bytes
+    that wait until the client takes more."""
+
+    @property
+    def held(self) -> int: ...
 
     def said(self) -> Sequence[bytes]:
-        """What the protocol has to say since it was asked last. `encode` gives it, too, before its message."""
-
-    def encode(self, message: Message) -> Sequence[bytes]: ...
+        """What the protocol has to say since it was asked last. `encode` gives it, too, before its message; an
+        iterator of `encode` gives nothing, and what it has brought about is said here."""
 
 
 _OTHER_PROTOCOLS = {
@@ -83,7 +85,7 @@ MakeConversation: TypeAlias = Callable[[str], Conversation]
 _TOGETHER = 64 * 1024
 """Bytes that wait for more at most."""
 
-_SMALL = 1024 * 1024
+SMALL = 1024 * 1024
 
 AT_ONCE_S = 0.01
 """Seconds that one client's requests, or what is due, take before others have their turn."""
@@ -96,12 +98,15 @@ class Limits(NamedTuple):
     that the client has not read, above which nothing more is read from it, and above four times of which it is cut off;
     ``idle_s`` seconds without a byte from it, after which its connection is closed (Kafka's
     ``connections.max.idle.ms``); ``waiting`` bytes of requests of all clients of a node that are not whole yet, or wait
-    for earlier ones: above that a client that has more than `_SMALL` of them is cut off."""
+    for earlier ones: above that a client that has more than `SMALL` of them is cut off; ``unsent`` bytes of answers
+    that all clients of a node have not taken: above that those are cut off that have more than `SMALL` of them, first
+    who has been silent for the longest time."""
 
     connections: int = 10_000
     unread: int = 16 * 1024 * 1024
     idle_s: float = 600.0
     waiting: int = 512 * 1024 * 1024
+    unsent: int = 512 * 1024 * 1024
 
 
 class Server(Protocol):
@@ -125,6 +130,8 @@ class Server(Protocol):
     def later(self, connection: "Connection", action: Callable[[], None]) -> None: ...
 
     def waiting(self, name: str) -> int: ...
+
+    def relieve(self, name: str) -> None: ...
 
 
 class Connection(asyncio.Protocol):
@@ -176,7 +183,7 @@ class Connection(asyncio.Protocol):
         self.last_read = self.world.loop.time()
         try:
             self._conversation.feed(data)
-            if self._conversation.waiting > _SMALL:
+            if self._conversation.waiting > SMALL:
                 waiting, most = self.world.waiting(self.name), self.world.limits.waiting
                 if waiting > most:
                     raise WireError(f"{waiting} bytes of requests wait here, more than {most}")
@@ -203,6 +210,14 @@ class Connection(asyncio.Protocol):
     def waiting(self) -> int:
         """Bytes that were read and not handed on."""
         return 0 if self._conversation is None else self._conversation.waiting
+
+    @property
+    def unsent(self) -> int:
+        """Bytes of answers that the client has not taken."""
+        if self._transport is None or self.is_closing:
+            return 0
+        held = 0 if self._talking is None else self._talking.held
+        return self._transport.get_write_buffer_size() + self._ready_bytes + held
 
     @property
     def is_closing(self) -> bool:
@@ -254,7 +269,13 @@ class Connection(asyncio.Protocol):
         if isinstance(content, Iterator):
             self._go_on_later(content, [])
             return
+        self._written(content)
+
+    def _written(self, content: Sequence[bytes]) -> None:
+        """An answer is encoded."""
         self._put(content)
+        if self.unsent > SMALL:
+            self.world.relieve(self.name)
         self.pump()
 
     def _put(self, content: Sequence[bytes]) -> None:
@@ -274,12 +295,12 @@ class Connection(asyncio.Protocol):
         client is gone: it may change more than the answer."""
         until = self.world.loop.time() + AT_ONCE_S
         for piece in work:
-            worked.append(piece)
+            if piece:
+                worked.append(piece)
             if self.world.loop.time() > until:
                 self._go_on_later(work, worked)
                 return
-        self._put(worked)
-        self.pump()
+        self._written(worked)
 
     def hang_up(self) -> None:
         if self._transport is not None:
@@ -336,56 +357,3 @@ class Connection(asyncio.Protocol):
     def _refuse(self, error: WireError) -> None:
         LOG.warning("%s: the connection of %s is closed: %s", self.name, self.peer, error)
         self.abort()
-
-
-class Answers:
-    """What nodes send to clients. Where one request is answered to so many that others would wait for long, such as the
-    last join of a large group, the rest is written in turns of its own; each client gets all in the order of sending.
-    """
-
-    def __init__(self, world: Server) -> None:
-        self._world = world
-        self._until = 0.0
-        self._waiting: dict[Connection, deque[Message]] = {}
-
-    def begins(self) -> None:
-        """A node is given something to do."""
-        self._until = self._world.loop.time() + AT_ONCE_S
-
-    def write(self, connection: Connection, message: Message) -> None:
-        """Now, or soon."""
-        if connection in self._waiting:
-            self._waiting[connection].append(message)
-        elif self._world.loop.time() <= self._until:
-            connection.write(message)
-        else:
-            if not self._waiting:
-                self._world.loop.call_soon(self._go_on)
-            self._waiting[connection] = deque((message,))
-
-    def finish(self, connection: Connection) -> None:
-        """Write now what waits for this client: the connection is about to be closed."""
-        for message in self._waiting.pop(connection, ()):
-            connection.write(message)
-
-    def forget(self, connection: Connection) -> None:
-        """The connection is closed."""
-        self._waiting.pop(connection, None)
-
-    def _go_on(self) -> None:
-        self.begins()
-        until = self._until  # which moves when a client's next request is handed on
-        while self._waiting:
-            connection, messages = next(iter(self._waiting.items()))
-            message = messages.popleft()
-            if not messages:
-                del self._waiting[connection]
-            try:
-                connection.write(message)
-            except Exception as error:
-                self._world.failed(connection.name, error)
-                connection.abort()
-            if self._world.loop.time() > until:
-                break
-        if self._waiting:
-            self._world.loop.call_soon(self._go_on)

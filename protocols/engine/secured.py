@@ -2,7 +2,7 @@
 TLS runs the same conversation, and everything that it says goes out in its order."""
 
 import ssl
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Final
 
@@ -65,6 +65,10 @@ class Secured:
     def waiting(self) -> int:
         return self._inner.waiting
 
+    @property
+    def held(self) -> int:
+        return self._inner.held
+
     def feed(self, data: bytes) -> None:
         if not self._began:
             self._began = True
@@ -82,9 +86,9 @@ class Secured:
         said = self._inner.said()
         return said if self._tls is None else self._tls.closed(said)
 
-    def encode(self, message: Message) -> Sequence[bytes]:
+    def encode(self, message: Message) -> Sequence[bytes] | Iterator[bytes]:
         said = self._inner.encode(message)
-        return said if self._tls is None else self._tls.closed(said)
+        return said if self._tls is None or isinstance(said, Iterator) else self._tls.closed(said)
 
 
 def secured(make: MakeConversation, context: ssl.SSLContext) -> MakeConversation:

@@ -1,15 +1,70 @@
-"""A process of the world on sockets: the place where a node lives, its timers, its clients, its outbox."""
+"""A process of the world on sockets: the place where a node lives, its timers, its clients, its outbox; and
+how what nodes send to many clients is written in turns."""
 
+from collections import deque
 from collections.abc import Callable, Sequence
 from math import inf
 from random import Random
 from typing import Protocol, TypeVar, final
 from uuid import UUID
 
-from protocols.engine.connection import Answers, Connection
+from protocols.engine.connection import AT_ONCE_S, Connection, Server
 from protocols.engine.nodes import Message, Node, Time, TimerName
 
 T = TypeVar("T")
+
+
+class Answers:
+    """What nodes send to clients. Where one request is answered to so many that others would wait for long, such as the
+    last join of a large group, the rest is written in turns of its own; each client gets all in the order of sending.
+    """
+
+    def __init__(self, world: Server) -> None:
+        self._world = world
+        self._until = 0.0
+        self._waiting: dict[Connection, deque[Message]] = {}
+
+    def begins(self) -> None:
+        """A node is given something to do."""
+        self._until = self._world.loop.time() + AT_ONCE_S
+
+    def write(self, connection: Connection, message: Message) -> None:
+        """Now, or soon."""
+        if connection in self._waiting:
+            self._waiting[connection].append(message)
+        elif self._world.loop.time() <= self._until:
+            connection.write(message)
+        else:
+            if not self._waiting:
+                self._world.loop.call_soon(self._go_on)
+            self._waiting[connection] = deque((message,))
+
+    def finish(self, connection: Connection) -> None:
+        """Write now what waits for this client: the connection is about to be closed."""
+        for message in self._waiting.pop(connection, ()):
+            connection.write(message)
+
+    def forget(self, connection: Connection) -> None:
+        """The connection is closed."""
+        self._waiting.pop(connection, None)
+
+    def _go_on(self) -> None:
+        self.begins()
+        until = self._until  # which moves when a client's next request is handed on
+        while self._waiting:
+            connection, messages = next(iter(self._waiting.items()))
+            message = messages.popleft()
+            if not messages:
+                del self._waiting[connection]
+            try:
+                connection.write(message)
+            except Exception as error:
+                self._world.failed(connection.name, error)
+                connection.abort()
+            if self._world.loop.time() > until:
+                break
+        if self._waiting:
+            self._world.loop.call_soon(self._go_on)
 
 
 class World(Protocol):

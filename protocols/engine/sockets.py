@@ -12,21 +12,19 @@ reach each other without a network. A node is given one thing after the other; t
 | choices and ids are functions of the seed | drawn from one generator, which a seed makes repeatable |
 
 A fault in a node's code closes the connection whose message it handled, is logged, and stays in ``failures``.
-Not thread-safe: everything is called in the event loop (`protocols.engine.turns` runs one beside a test). What a test
-may do to the requests of real clients, hold them back or answer them in the node's place, is its gate (`Interference`).
+Not thread-safe: everything is called in the event loop (`protocols.engine.turns` runs one beside a test).
 """
 
 import asyncio
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass, field
 from functools import partial
 from random import Random
 from typing import TypeAlias
 
-from protocols.engine.connection import AT_ONCE_S, LOG, Answers, Connection, Limits, MakeConversation
+from protocols.engine.connection import AT_ONCE_S, LOG, SMALL, Connection, Limits, MakeConversation
 from protocols.engine.nodes import OPERATOR, Address, Message, Node, Observer, Time, TimerName, Unobserved
 from protocols.engine.process import CALL, CLOSED, CONNECTED, TIMER
-from protocols.engine.socket_process import SocketProcess
+from protocols.engine.socket_process import Answers, SocketProcess
 from protocols.engine.turns import Alarms, Turns
 
 __all__ = ["Address", "Gate", "Limits", "Sockets"]
@@ -232,6 +230,17 @@ class Sockets:
         process = self.processes.get(name)
         return 0 if process is None else sum(each.waiting for each in process.connections.values())
 
+    def relieve(self, name: str) -> None:
+        """Cut off clients of a node that do not take their answers, if they hold too much of its memory together."""
+        process = self.processes.get(name)
+        waiting = [] if process is None else [each for each in process.connections.values() if each.unsent]
+        total = sum(each.unsent for each in waiting)
+        for connection in sorted(waiting, key=lambda each: each.last_read) if total > self.limits.unsent else ():
+            if total > self.limits.unsent and connection.unsent > SMALL:
+                LOG.warning("%s: %s takes no answers; its connection is cut", name, connection.peer)
+                total -= connection.unsent
+                connection.abort()
+
     def hang_up(self, connection: Connection) -> None:
         self._closing[connection] = None
         self.answers.finish(connection)
@@ -319,80 +328,3 @@ class Sockets:
                 if connection.last_read < oldest:
                     connection.hang_up()
         self._sweep = self.loop.call_later(self.limits.idle_s / 4, self._close_idle)
-
-
-Matches: TypeAlias = Callable[[str, str, Message], bool]
-"""Node, sender and message: whether a request is meant."""
-
-MakeAnswer: TypeAlias = Callable[[str, Message], Message | None]
-"""Node and request to the answer that its sender is given; None: its connection is closed."""
-
-
-@dataclass(eq=False, slots=True)
-class Hold:
-    """Requests that are kept from their node until they are released."""
-
-    matches: Matches
-    kept: list[tuple[str, str, Message]] = field(default_factory=list)
-    """Node, sender and request, in the order in which they came."""
-
-
-@dataclass(eq=False, slots=True)
-class Reply:
-    """Requests that are answered in the node's place, which never sees them."""
-
-    matches: Matches
-    make: MakeAnswer
-    left: int
-    """How many are still to be answered so."""
-    answered: list[Message] = field(default_factory=list)
-
-
-class Interference:
-    """The rules in force; of several that match, the oldest counts."""
-
-    def __init__(self, world: Sockets) -> None:
-        self._world = world
-        self._rules: list[Hold | Reply] = []
-        world.gate = self._keeps
-
-    def hold(self, matches: Matches) -> Hold:
-        """Keep matching requests from now on, until `release`."""
-        rule = Hold(matches)
-        self._rules.append(rule)
-        return rule
-
-    def release(self, rule: Hold) -> None:
-        """Hand on what is held, in the order in which it came, and hold nothing more."""
-        if rule in self._rules:
-            self._rules.remove(rule)
-        kept, rule.kept = rule.kept, []
-        for name, sender, message in kept:
-            self._world.deliver(name, sender, message)
-
-    def reply(self, matches: Matches, make: MakeAnswer, times: int) -> Reply:
-        """Answer the next matching requests, so many, in the node's place."""
-        rule = Reply(matches, make, times)
-        self._rules.append(rule)
-        return rule
-
-    def _keeps(self, name: str, sender: str, message: Message) -> bool:
-        for rule in self._rules:
-            if not rule.matches(name, sender, message):
-                continue
-            if isinstance(rule, Hold):
-                rule.kept.append((name, sender, message))
-            else:
-                rule.left -= 1
-                rule.answered.append(message)
-                if rule.left <= 0:
-                    self._rules.remove(rule)
-                self._answer(name, sender, rule.make(name, message))
-            return True
-        return False
-
-    def _answer(self, name: str, sender: str, answer: Message | None) -> None:
-        if answer is None:
-            self._world.processes[name].close(sender)
-        else:
-            self._world.processes[name].send(sender, answer)

@@ -201,6 +201,8 @@ class TopicPart(Part):
     """Per broker, or one number that is distributed over the brokers in turn."""
     replica_racks: tuple[tuple[str, ...], ...] | None = None
     """For each queue the racks of its replicas (Kafka)."""
+    min_insync_replicas: Number | None = None
+    """Kafka's `min.insync.replicas` of the topic; left out, the brokers' value of that name counts."""
 
 
 def listed(names: Iterable[str]) -> str:

@@ -12,7 +12,7 @@ from protocols.engine.connection import LATER, MakeConversation
 from protocols.engine.nodes import Message, Time
 from rocketmq_selfbalance.grpc.headers import block_of
 from rocketmq_selfbalance.grpc.http2 import Came, Http2, Opened
-from rocketmq_selfbalance.proxy.protobuf import MalformedError, decode, encode
+from rocketmq_selfbalance.proxy.protobuf import MalformedError, decode, encode, pieces
 from rocketmq_selfbalance.proxy.requests import (
     METHODS,
     SERVICE,
@@ -94,10 +94,16 @@ class GrpcConversation:
         self._streams: dict[int, _Open] = {}
         """Number of a call or stream to the same."""
         self._bytes = 0
+        self._making = 0
+        """Long answers that are being encoded: no further request is handed on before them."""
 
     @property
     def waiting(self) -> int:
         return self._http.waiting + self._bytes
+
+    @property
+    def held(self) -> int:
+        return self._http.held
 
     def feed(self, data: bytes) -> None:
         self._http.feed(data)
@@ -106,9 +112,9 @@ class GrpcConversation:
         return self._http.said()
 
     def next(self) -> Message | None:
-        if not self._http.events:
+        event = None if self._making else self._http.next_event()
+        if event is None:
             return None
-        event = self._http.events.popleft()
         if isinstance(event, Opened):
             self._opened(event)
             if not event.ended:
@@ -128,13 +134,14 @@ class GrpcConversation:
             return StreamClosed(found.number) if found.method is None else LATER
         return told or LATER
 
-    def encode(self, message: Message) -> Sequence[bytes]:
+    def encode(self, message: Message) -> Sequence[bytes] | Iterator[bytes]:
         if isinstance(message, Answered):
             found = self._streams.get(message.correlation)
             if found is not None:
-                self._forget(found)
-                said = b"".join(map(_message, message.responses))
-                self._http.respond(found.stream, _HEAD, said, _TAIL)
+                if any(_is_long(response) for response in message.responses):
+                    self._making += 1
+                    return self._in_pieces(found, message.responses)
+                self._answer(found, b"".join(map(_message, message.responses)))
         elif isinstance(message, Told):
             found = self._streams.get(message.correlation)
             if found is not None:
@@ -143,6 +150,23 @@ class GrpcConversation:
         elif isinstance(message, StreamRefused) and (found := self._streams.get(message.correlation)) is not None:
             self._refuse(found, _Refused(_INVALID_ARGUMENT, message.why))
         return self._http.said()
+
+    def _in_pieces(self, found: _Open, responses: Sequence[tuple[object, ...]]) -> Iterator[bytes]:
+        """An answer that takes long. It gives nothing itself: frames of a stream must keep their order among those
+        that windows release, so `said` gives them all."""
+        said = []
+        for response in responses:
+            parts = []
+            for part in pieces(response):
+                parts.append(part)
+                yield b""
+            said.append(_prefixed(b"".join(parts)))
+        self._making -= 1
+        self._answer(found, b"".join(said))
+
+    def _answer(self, found: _Open, said: bytes) -> None:
+        self._forget(found)
+        self._http.respond(found.stream, _HEAD, said, _TAIL)
 
     def _opened(self, event: Opened) -> None:
         headers, stream = event.headers, event.stream
@@ -220,8 +244,19 @@ class GrpcConversation:
         self._take(found, len(found.body))
 
 
+_LONG: Final = 1_000
+"""Items of a field, from which on an answer is encoded in pieces."""
+
+
+def _is_long(response: tuple[object, ...]) -> bool:
+    return any(isinstance(value, tuple) and len(value) >= _LONG for value in response)
+
+
 def _message(response: tuple[object, ...]) -> bytes:
-    content = encode(response)
+    return _prefixed(encode(response))
+
+
+def _prefixed(content: bytes) -> bytes:
     return b"\0" + len(content).to_bytes(4) + content
 
 

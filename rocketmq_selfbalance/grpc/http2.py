@@ -36,6 +36,8 @@ _RETURNED: Final = 32 * 1024
 _MOST_WINDOW: Final = (1 << 31) - 1
 STREAMS: Final = 4_096
 """Open at once."""
+_EVENT: Final = 256
+"""Bytes that an event takes beside its data."""
 MOST_HELD: Final = 256 * 1024 * 1024
 """Bytes that wait for the windows of one client."""
 _PROTOCOL_ERROR, _FLOW_CONTROL, _STREAM_CLOSED, _REFUSED, _TOO_MUCH = 1, 3, 5, 7, 11
@@ -99,6 +101,8 @@ class Http2:
 
     def __init__(self) -> None:
         self.events: deque[Event] = deque()
+        self._came = 0
+        """Bytes of data in them."""
         self._read = b""
         self._began = False
         self._out: list[bytes] = []
@@ -129,8 +133,20 @@ class Http2:
 
     @property
     def waiting(self) -> int:
-        """Bytes that have come and are not handed on."""
-        return len(self._read)
+        """Bytes that have come and are not handed on; an event counts as at least `_EVENT` of them."""
+        return len(self._read) + self._came + _EVENT * len(self.events)
+
+    @property
+    def held(self) -> int:
+        """Bytes that wait for the client's windows."""
+        return self._held
+
+    def next_event(self) -> Event | None:
+        """What the client has said first, which is given once."""
+        event = self.events.popleft() if self.events else None
+        if isinstance(event, Came):
+            self._came -= len(event.data)
+        return event
 
     def said(self) -> Sequence[bytes]:
         """What is to go out, which is given once."""
@@ -205,6 +221,7 @@ class Http2:
         if stream.unreturned >= _RETURNED and not stream.ended:
             self._out.append(_frame(_WINDOW_UPDATE, 0, number, stream.unreturned.to_bytes(4)))
             stream.unreturned = 0
+        self._came += len(content)
         self.events.append(Came(number, content, stream.ended))
 
     def _opening(self, flags: int, number: int, content: bytes) -> None:

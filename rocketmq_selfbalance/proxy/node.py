@@ -12,6 +12,7 @@ from collections.abc import Callable, Mapping
 from typing import TypeAlias
 
 from protocols.engine.nodes import Message, Outbox, Time, TimerName
+from rocketmq_selfbalance.messages.nameserver import Route
 from rocketmq_selfbalance.proxy import acking, checks, receiving, renewing, sending, telling, transactions
 from rocketmq_selfbalance.proxy.checks import RefusedError
 from rocketmq_selfbalance.proxy.definitions import (
@@ -128,19 +129,17 @@ def query_route(proxy: Proxy, now: Time, call: Call, out: Outbox) -> QueryRouteR
     view = _route(proxy, now, topic)
     endpoints = _endpoints(proxy, request.endpoints)
     takes = checks.accepted(proxy.directory.topic_kind(topic) or "NORMAL")
-    return QueryRouteResponse(
-        OK,
-        tuple(
-            MessageQueue(
-                Resource(name=topic),
-                queue.number,
-                queue.permission,
-                Broker(queue.broker, endpoints=endpoints),
-                takes,
-            )
-            for queue in told_queues(view.route)
-        ),
-    )
+    name, brokers = Resource(name=topic), _brokers(view.route, endpoints)
+    told = [
+        MessageQueue(name, number, permission, brokers[broker], takes)
+        for broker, number, permission in told_queues(view.route)
+    ]
+    return QueryRouteResponse(OK, tuple(told))
+
+
+def _brokers(route: Route, endpoints: Endpoints) -> Mapping[str, Broker]:
+    """One object per broker, which is encoded once, however many queues it has."""
+    return {data.broker: Broker(data.broker, endpoints=endpoints) for data in route.queues}
 
 
 def query_assignment(proxy: Proxy, now: Time, call: Call, out: Outbox) -> QueryAssignmentResponse:
@@ -148,19 +147,18 @@ def query_assignment(proxy: Proxy, now: Time, call: Call, out: Outbox) -> QueryA
     request = call.request
     assert isinstance(request, QueryAssignmentRequest)
     topic, name = checks.topic_name(request.topic), checks.group_name(request.group)
-    found = readable(_route(proxy, now, topic).route)
+    route = _route(proxy, now, topic).route
+    found = readable(route)
     if not found:
         raise RefusedError(Code.FORBIDDEN, "no readable queue")
     group = proxy.directory.group(name)
-    endpoints = _endpoints(proxy, request.endpoints)
+    brokers, resource = _brokers(route, _endpoints(proxy, request.endpoints)), Resource(name=topic)
     ordered = group is not None and group.consume_message_orderly
     queues = [(data.broker, number) for data in found for number in (range(data.read) if ordered else (-1,))]
     return QueryAssignmentResponse(
         OK,
         tuple(
-            Assignment(
-                MessageQueue(Resource(name=topic), number, Permission.READ_WRITE, Broker(broker, endpoints=endpoints))
-            )
+            Assignment(MessageQueue(resource, number, Permission.READ_WRITE, brokers[broker]))
             for broker, number in queues
         ),
     )

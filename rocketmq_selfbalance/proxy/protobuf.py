@@ -6,7 +6,7 @@ pairs of texts. Fields that nobody here knows are passed over. Nothing is believ
 `MalformedError` for what is no message.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from enum import IntEnum
 from functools import cache
 from struct import Struct
@@ -58,10 +58,32 @@ def fields_of(record: type[tuple[object, ...]]) -> tuple[Field, ...]:
     return tuple(Field(place, hints[name], defaults[name]) for place, name in enumerate(hints))
 
 
+_PIECE = 500
+"""So many items of a field are encoded together."""
+
+
 def encode(message: tuple[object, ...]) -> bytes:
     """The bytes of a record."""
+    return b"".join(pieces(message))
+
+
+def pieces(message: tuple[object, ...]) -> Iterator[bytes]:
+    """The bytes of a record, a repeated field of many records in pieces. Records that stand in it more than once, the
+    same object each time, are encoded once."""
+    known: dict[int, bytes] = {}
+    fields = fields_of(type(message))
+    for field, value in zip(fields, message, strict=True):
+        if field.many and field.length and isinstance(value, tuple):
+            for at in range(0, len(value), _PIECE):
+                yield _encoded((field,), (value[at : at + _PIECE],), known)
+        else:
+            yield _encoded((field,), (value,), known)
+
+
+def _encoded(fields: tuple[Field, ...], values: tuple[object, ...], known: dict[int, bytes]) -> bytes:
+    """``known``: records, by their identity, that have been encoded already."""
     out = bytearray()
-    for value, field in zip(message, fields_of(type(message)), strict=True):
+    for value, field in zip(values, fields, strict=True):
         if value is None or (not field.optional and not value):
             continue
         tag = field.number << 3 | field.kind
@@ -73,14 +95,19 @@ def encode(message: tuple[object, ...]) -> bytes:
             assert isinstance(value, tuple)
             if field.length:
                 for each in value:
-                    _put_length(out, tag, _content(each))
+                    _put_length(out, tag, _content(each, known))
             else:
                 packed = bytearray()
                 for each in value:
                     _put_varint(packed, each)
                 _put_length(out, field.number << 3 | _LENGTH, packed)
         elif field.length:
-            _put_length(out, tag, _content(value))
+            content = known.get(id(value))
+            if content is None:
+                content = _content(value, known)
+                if isinstance(value, tuple):
+                    known[id(value)] = content
+            _put_length(out, tag, content)
         elif field.one is float:
             _put_varint(out, tag)
             out += _FLOAT.pack(value)
@@ -91,13 +118,13 @@ def encode(message: tuple[object, ...]) -> bytes:
     return bytes(out)
 
 
-def _content(value: object) -> bytes:
+def _content(value: object, known: dict[int, bytes]) -> bytes:
     if type(value) is str:
         return value.encode()
     if isinstance(value, bytes):
         return value
     assert isinstance(value, tuple)
-    return encode(value)
+    return _encoded(fields_of(type(value)), value, known)
 
 
 def _put_length(out: bytearray, tag: int, content: bytes | bytearray) -> None:

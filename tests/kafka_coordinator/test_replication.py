@@ -3,6 +3,10 @@
 from collections import defaultdict
 from typing import Any
 
+from compare.running.systems import scenario
+from kafka_coordinator.cluster.controller import Controller
+from kafka_coordinator.cluster.outages import Outages, ProducerSettings
+from kafka_coordinator.cluster.topics import TopicTable
 from protocols.facts import Committed, Delivered, Owns, Position, Stage, StandsStill, Writes
 from protocols.scenario.events import BrokerEvent, Event, Leave, Poison, Produce
 from tests.kafka_coordinator.kafka_stories import Observed, Story
@@ -154,6 +158,25 @@ def test_of_partitions_with_fewer_replicas_in_sync_than_demanded_nothing_is_read
     assert all(29 < silence(seen, number) < 33 for number in range(6))
     told = {fact.queue.number: fact for now, fact in seen.of(Writes) if 60_000 <= now < 90_000}
     assert sum(fact.acknowledged for fact in told.values() if fact.waits) == alone
+
+
+@rows(("brokers", "of_topic", "stand_still"), [(1, 2, "t"), (2, 1, "offsets"), (2, None, "t offsets"), (1, None, "")])
+def test_commits_need_what_the_brokers_demand_in_sync_and_not_what_the_topic_does(
+    brokers: int, of_topic: int | None, stand_still: str
+) -> None:
+    topics = {"t": {"queues": 3, "min_insync_replicas": of_topic}}
+    group = {"name": "g", "members": {"c1": {"subscribe": ["t"]}}}
+    rest: dict[str, Any] = {"group": group, "run": {"for": "1min"}, "systems": ["kafka:range"]}
+    given = scenario(name="n", brokers=BROKERS, topics=topics, **rest)
+    controller = Controller(BROKERS, 50)
+    outages = Outages(controller, ProducerSettings(), 0, brokers)
+    TopicTable(given, controller, outages, "here", 0.0)
+    for name in ("b2", "b3"):
+        controller.ended(name)
+        controller.fence(name)
+    outages.look(1000.0)
+    assert (("t", 0) in outages.waiting) == ("t" in stand_still.split())
+    assert len(outages.offsets_waiting()) == (50 if "offsets" in stand_still else 0)
 
 
 def test_no_more_replicas_are_demanded_in_sync_than_there_are() -> None:

@@ -140,14 +140,14 @@ def plan(recording: Recording) -> Plan:
         counts[brokers[queue.leader_at_start]] += 1
     settings, end = recording.settings, recording.producer_ends_at
     consumer = settings.get("consumer", {})
-    topic = {"min.insync.replicas": settings.get("topic", {}).get("min.insync.replicas", 1)}
-    broker = {**settings.get("broker_default", {}), **settings.get("broker_changed", {}), **topic}
+    own = settings.get("topic", {}).get("min.insync.replicas")
+    broker = {**settings.get("broker_default", {}), **settings.get("broker_changed", {})}
     producer = {**settings["producer"].get("default", {}), **settings["producer"]}
     given = scenario(
         name=recording.name,
         brokers=list(brokers.values()),
         controllers=_controllers(recording.topology, brokers),
-        topics={TOPIC: {"queues": counts}},
+        topics={TOPIC: {"queues": counts, "min_insync_replicas": own}},
         replication={"kafka": recording.topology.replication_factor},
         versions={"kafka": kafka_version(recording.versions.get("broker"), "versions.broker").name},
         groups=_groups(recording, consumer, list(brokers)),

@@ -8,8 +8,8 @@ from threading import Thread
 from typing import Literal, ParamSpec, TypeVar
 
 from compare.serving.cluster import Served, start
+from protocols.engine.interference import Hold, Interference, Matches
 from protocols.engine.nodes import Time
-from protocols.engine.sockets import Hold, Interference, Matches
 from protocols.engine.turns import LoopThread
 from protocols.scenario.events import BrokerEvent, Event
 

@@ -25,8 +25,8 @@ from kafka_coordinator.cluster import (
     refusal,
 )
 from kafka_coordinator.wire import APIS, Hidden, NewRecord, Request, ServedCluster, batch, code, error_answer
+from protocols.engine.interference import Hold, Reply
 from protocols.engine.nodes import Message, Time
-from protocols.engine.sockets import Hold, Reply
 from protocols.errors import UserError
 from protocols.java import Queue
 from protocols.scenario.events import AddTopic, Queues

@@ -8,8 +8,8 @@ from threading import Event as Flag
 from compare.serving.rocketmq import RocketMQService
 from compare.testing.brokers.background import Background
 from compare.testing.brokers.real_group import RealGroup
+from protocols.engine.interference import Hold, Matches, Reply
 from protocols.engine.nodes import Message
-from protocols.engine.sockets import Hold, Matches, Reply
 from protocols.errors import UserError
 from protocols.java import Queue
 from protocols.scenario.events import AddTopic, DeleteTopic, Queues

@@ -291,7 +291,7 @@ def test_more_connections_than_allowed_are_turned_away() -> None:
 
 
 def test_what_is_sent_to_many_is_written_in_turns_and_in_order(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("protocols.engine.connection.AT_ONCE_S", -1.0)  # every look at the clock says: enough
+    monkeypatch.setattr("protocols.engine.socket_process.AT_ONCE_S", -1.0)  # every look at the clock says: enough
 
     async def story(it: Setting) -> None:
         clients = [await it.connect() for _ in range(8)]
