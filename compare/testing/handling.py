@@ -28,8 +28,10 @@ from compare.testing.watching import (
     watched,
 )
 from protocols.engine.nodes import Time
+from protocols.errors import UserError
 from protocols.java import Queue
 from protocols.scenario.events import Event, Join, StopPolling
+from protocols.scenario.fields import listed
 from rocketmq_selfbalance.cluster import DLQ_PREFIX, RocketMQCluster
 
 P = ParamSpec("P")
@@ -166,8 +168,15 @@ class Handling:
 
     @property
     def records(self) -> HandledRecords:
-        """What was handled, lost, handled twice up to now."""
+        """What was handled, lost, handled twice up to now. `UserError` where members are BROADCASTING: each has to
+        handle every record, and one that fails comes to it no more, so that nothing is the group's."""
         group = self.group
+        cluster = group.world.cluster
+        if isinstance(cluster, RocketMQCluster) and (members := cluster.members.broadcasting(group.name)):
+            raise UserError(
+                f"{group.name}: {listed(members)} {'is' if len(members) == 1 else 'are'} BROADCASTING, each handles all"
+                " records for itself; what a group lost or handled twice is known of CLUSTERING members only"
+            )
         dead, hidden = _dead_letters(group), group.records.hidden()
         return HandledRecords(group.timeline, group.world.lives, self._all(), self.pending, dead, hidden)
 

@@ -155,6 +155,9 @@ def is_message(given: object) -> bool:
 def place_of(message: Any) -> Place | None:
     """Where a message of a client stands; None for what is no record. `UserError` for one that does not say it."""
     if hasattr(message, "queue_offset"):
+        if hasattr(message, "origin"):
+            origin: Place = message.origin
+            return origin
         return Queue(message.topic, getattr(message, "broker_name", ""), message.queue_id), message.queue_offset
     if not hasattr(message, "offset"):
         raise UserError(f"group.watch: a {type(message).__name__} does not say which queue it is from, nor its offset")

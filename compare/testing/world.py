@@ -154,10 +154,13 @@ class World:
             served = [serve() for serve in self.servants]
             if self.now > until or (stop is not None and stop()):
                 return self.now
+            if any(served):  # what they have told is heard before anything later, and may call them again
+                self._simulate(self.now)
+                continue
             due = heap[0][0] if heap else until
-            if due > until and not any(served):
+            if due > until:
                 return self._simulate(until)
-            self._simulate(min(due, until))
+            self._simulate(due)
 
     def _simulate(self, until: Time) -> Time:
         if until < self.now:

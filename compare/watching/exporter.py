@@ -172,10 +172,12 @@ class Exporter:
 
 
 def _topic_lags(group: ObservedGroup) -> dict[str, int]:
-    """Records that wait per topic, as far as told, as the group's lag counts them."""
+    """Records that wait per topic, as the group's lag counts them; topics of which a queue's end is unknown are left
+    out."""
     found: dict[str, int] = {}
+    unknown = {queue.topic for queue in group.endless}
     for queue, lag in group.lag.items():
-        if lag is not None and not is_retry(queue.topic):
+        if lag is not None and queue.topic not in unknown and not is_retry(queue.topic):
             found[queue.topic] = found.get(queue.topic, 0) + lag
     return found
 

@@ -168,6 +168,11 @@ class Members:
         own = self.client_id(self._topology.node[key])
         return Standing(key.member, own, spec.topics, spec.strategy, spec.settings.message_model)
 
+    def broadcasting(self, group: str) -> list[str]:
+        """The members of the group, up to now, that read every queue whoever else does, sorted."""
+        keys = sorted(key for key in self.parts if key.group == group)
+        return [key.member for key in keys if self.spec(key, ()).settings.message_model == BROADCASTING]
+
     def _part(self, key: MemberKey) -> MemberPart:
         return self.parts.get(key) or self._everyone[key]
 

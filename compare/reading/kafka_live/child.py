@@ -39,10 +39,12 @@ def main(descriptor: int) -> NoReturn:
 def _read(order: Order, channel: Channel) -> None:
     connection = connect(order.servers, order.settings, answer_s(order.timeout_s), end_of(order.timeout_s))
     channel.send((READY, None))
-    found = list(fetch(connection, order.source, lambda text: channel.send((PROGRESS, text))))
+    found = list(fetch(connection, order.source, lambda text: channel.send((PROGRESS, text)), before=order.groups))
     if order.ask_brokers:
         found += broker_settings(connection, order.source)
-    channel.send((FOUND, (found, Known(connection.cluster, tuple(connection.brokers.values())))))
+    channel.send(
+        (FOUND, (found, Known(connection.cluster, tuple(connection.brokers.values()), tuple(connection.groups))))
+    )
 
 
 def _end_with_parent(channel: Channel) -> None:

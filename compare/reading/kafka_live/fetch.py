@@ -1,8 +1,9 @@
 """From a cluster's answers to facts, the same ones that the tools' views give."""
 
 import warnings
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
+from dataclasses import dataclass, field
 
 from compare.formatting import many
 from compare.reading.kafka.facts import (
@@ -27,6 +28,7 @@ from compare.reading.kafka_live.connection import (
     Places,
     name,
 )
+from compare.reading.kafka_live.ends import Leaders, end_offsets
 from compare.reading.kafka_live.share import share_groups
 from compare.reading.observed import ObservedMember, Skipped
 from protocols import Queue, UserError, sort_queues
@@ -38,62 +40,48 @@ _STATES = {
     "COMPLETING_REBALANCING": "CompletingRebalance",
 }
 _CONSUMER_PROTOCOL = {"CONSUMER": True, "CLASSIC": False}
-_QUEUES_AT_ONCE = 2000
 _OFFSETS = "__consumer_offsets"
 
 Committed = Mapping[Queue, int]
 AskEpochs = Callable[[epochs.Nodes, Mapping[str, str], float, float], Mapping[str, int]]
-Leaders = Mapping[str, Mapping[int, int]]
-"""Topic to partition number to the node that leads it, -1 where none does; numbers ascend."""
 
 
 def fetch(
-    connection: Connection, source: str, progress: Callable[[str], None], ask_epochs: AskEpochs = epochs.epochs
+    connection: Connection,
+    source: str,
+    progress: Callable[[str], None],
+    ask_epochs: AskEpochs = epochs.epochs,
+    before: Sequence[str] = (),
 ) -> Iterator[Fact | Skipped]:
-    """Ask for everything about all consumer groups; `UserError` if the cluster does not even list them.
+    """Ask for everything about all consumer groups; `UserError` if the cluster does not even list them. ``before``:
+    groups that an earlier reading has found. A broker lists what it has loaded: while a coordinator moves, neither the
+    old one nor the new one lists its groups, so those that nobody lists are asked for by name.
 
     Order: groups, then per group members and commits, then partitions and their ends. So a partition or record that
     comes into being meanwhile is at worst counted as not owned yet or not read yet.
     """
-    names, refused = _list(connection)
+    listed, refused = _list(connection)
+    names = sorted({*listed, *before})
     yield from (
         Skipped(source, None, f"a broker does not list its groups: {why}", hides_groups=True) for why in refused
     )
     of_others = list(others(connection, source, names))
     yield from of_others
-    described: dict[str, GroupDescription] = {}
-    committed: dict[str, Committed] = {}
-    unread: dict[str, list[str]] = {}
-    late = len(names)
-    for done, (group, about, offsets) in enumerate(_groups(connection, names), 1):
-        progress(f"{source}: group {done} of {len(names)}")
-        if isinstance(about, Exception) and name(about) == TIMED_OUT and connection.is_over(connection.timeout_s):
-            continue
-        late -= 1
-        if _is_gone(about):
-            yield Skipped(source, None, f"group {group!r} was deleted while the cluster was read")
-            continue
-        if isinstance(about, Exception):
-            unread.setdefault(connection.text(about), []).append(group)
-            continue
-        described[group] = about
-        if isinstance(offsets, Exception):
-            yield Skipped(source, None, f"offsets of group {group!r} cannot be read: {connection.text(offsets)}")
-        else:
-            committed[group] = _commits(offsets)
-    if late and late == len(names):
-        raise UserError(
-            f"{connection.servers} does not describe its {late} groups in time, expected a longer --timeout"
-        )
+    read = _Read()
+    yield from _read(connection, source, names, listed, progress, read)
+    described, committed = read.described, read.committed
+    connection.groups = tuple(group for group in names if group not in read.gone)
     leaders = _leaders(connection)
-    hidden = [*_hidden(unread, late, len(names), leaders)]
+    hidden = [*_hidden(read.unread, read.late, len(names), leaders)]
     yield from (Skipped(source, None, why, hides_groups=True) for why in hidden)
-    if not names and not refused and not of_others and not hidden:
+    if not listed and not connection.groups and not refused and not of_others and not hidden:
         yield Skipped(source, None, "no broker of the cluster lists a consumer group")
-    read = {queue.topic for about in described.values() for member in about.members for queue in _to_own(member)}
-    read.update(queue.topic for offsets in committed.values() for queue in offsets)
-    yield from (TopicQueues(source, topic, tuple(leaders[topic])) for topic in sorted(read & leaders.keys()))
-    ends, unknown = _ends(connection, sort_queues({queue for each in committed.values() for queue in each}), leaders)
+    topics = {queue.topic for about in described.values() for member in about.members for queue in _to_own(member)}
+    topics.update(queue.topic for offsets in committed.values() for queue in offsets)
+    yield from (TopicQueues(source, topic, tuple(leaders[topic])) for topic in sorted(topics & leaders.keys()))
+    ends, unknown = end_offsets(
+        connection, sort_queues({queue for each in committed.values() for queue in each}), leaders
+    )
     if unknown:
         why = ", ".join(sorted(set(unknown.values())))
         yield Skipped(
@@ -105,6 +93,52 @@ def fetch(
     for group, about in described.items():
         grown = found_epochs.get(group), *joined.get(group, (None, ()))
         yield from _facts(source, group, about, committed.get(group), ends, grown)
+
+
+@dataclass(slots=True)
+class _Read:
+    """What the groups have told. ``unread``: a broker's reason to the groups that it does not tell of; ``late``: how
+    many were not described in time; ``gone``: those that there are no more."""
+
+    described: dict[str, GroupDescription] = field(default_factory=dict)
+    committed: dict[str, Committed] = field(default_factory=dict)
+    unread: dict[str, list[str]] = field(default_factory=dict)
+    gone: set[str] = field(default_factory=set)
+    late: int = 0
+
+
+def _read(
+    connection: Connection,
+    source: str,
+    names: Sequence[str],
+    listed: Sequence[str],
+    progress: Callable[[str], None],
+    read: _Read,
+) -> Iterator[Skipped]:
+    """Fill ``read`` with what these groups tell. `UserError` where none is described in time."""
+    read.late = len(names)
+    for done, (group, about, offsets) in enumerate(_groups(connection, names), 1):
+        progress(f"{source}: group {done} of {len(names)}")
+        if isinstance(about, Exception) and name(about) == TIMED_OUT and connection.is_over(connection.timeout_s):
+            continue
+        read.late -= 1
+        if _is_gone(about):
+            read.gone.add(group)
+            if group in listed:
+                yield Skipped(source, None, f"group {group!r} was deleted while the cluster was read")
+            continue
+        if isinstance(about, Exception):
+            read.unread.setdefault(connection.text(about), []).append(group)
+            continue
+        read.described[group] = about
+        if isinstance(offsets, Exception):
+            yield Skipped(source, None, f"offsets of group {group!r} cannot be read: {connection.text(offsets)}")
+        else:
+            read.committed[group] = _commits(offsets)
+    if read.late and read.late == len(names):
+        raise UserError(
+            f"{connection.servers} does not describe its {read.late} groups in time, expected a longer --timeout"
+        )
 
 
 def _hidden(unread: Mapping[str, Sequence[str]], late: int, count: int, leaders: Leaders) -> Iterator[str]:
@@ -252,41 +286,6 @@ def _leaders(connection: Connection) -> Leaders:
         for topic, about in metadata.topics.items()
         if about.partitions
     }
-
-
-def _ends(
-    connection: Connection, queues: Iterable[Queue], leaders: Leaders
-) -> tuple[dict[Queue, int], dict[Queue, str]]:
-    """The end offset of each queue that there is, or why it is not known."""
-    from confluent_kafka import TopicPartition
-    from confluent_kafka.admin import OffsetSpec
-
-    unknown: dict[Queue, str] = {}
-    by_leader: dict[int, list[Queue]] = {}
-    for queue in queues:
-        leader = leaders.get(queue.topic, {}).get(queue.number)
-        if leader is not None and leader < 0:
-            unknown[queue] = "no leader"
-        elif leader is not None:
-            by_leader.setdefault(leader, []).append(queue)
-    # One request per leader, so that a node that is silent takes no other's answers along.
-    batches = [
-        of_leader[start : start + _QUEUES_AT_ONCE]
-        for of_leader in by_leader.values()
-        for start in range(0, len(of_leader), _QUEUES_AT_ONCE)
-    ]
-    requests: list[Answer] = []
-    for batch in batches:
-        wanted = {TopicPartition(queue.topic, queue.number): OffsetSpec.latest() for queue in batch}
-        requests += connection.admin.list_offsets(wanted, request_timeout=connection.wait_s()).values()
-    ends: dict[Queue, int] = {}
-    asked = (queue for batch in batches for queue in batch)
-    for queue, answer in zip(asked, connection.each(requests), strict=True):
-        if isinstance(answer, Exception):
-            unknown[queue] = connection.text(answer)
-        else:
-            ends[queue] = answer.offset
-    return ends, unknown
 
 
 def _facts(

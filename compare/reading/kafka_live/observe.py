@@ -68,14 +68,16 @@ class Order:
     source: str
     timeout_s: float
     ask_brokers: bool = False
+    groups: tuple[str, ...] = ()
 
 
 class Known(NamedTuple):
-    """The id of a cluster ("": it tells none) and ``host:port`` of its brokers, those that it had told of earlier
-    last."""
+    """The id of a cluster ("": it tells none), ``host:port`` of its brokers, those that it had told of earlier last,
+    and its consumer groups."""
 
     cluster: str
     brokers: tuple[str, ...]
+    groups: tuple[str, ...] = ()
 
 
 MOST_EARLIER = 16
@@ -172,7 +174,7 @@ def observe(
     settings = Settings() if command_config is None else read_settings(command_config)
     progress(source)
     before = known.pop(address, Known("", ()))
-    order = Order(_listed(at, before.brokers), settings, source, timeout_s, ask_brokers)
+    order = Order(_listed(at, before.brokers), settings, source, timeout_s, ask_brokers, before.groups)
     try:
         found, told = read_apart(order, progress)
     except UserError:
@@ -180,9 +182,9 @@ def observe(
         raise
     if before.cluster not in ("", told.cluster):
         before = Known("", ())
-        found, told = read_apart(replace(order, servers=at), progress)
+        found, told = read_apart(replace(order, servers=at, groups=()), progress)
     earlier = [each for each in before.brokers if each not in told.brokers][:MOST_EARLIER]
-    known[address] = Known(told.cluster, (*told.brokers, *earlier))
+    known[address] = Known(told.cluster, (*told.brokers, *earlier), told.groups)
     facts = [each for each in found if not isinstance(each, Skipped)]
     skipped = [each for each in found if isinstance(each, Skipped)]
     passed_over = [] if settings.passed_over is None else [settings.passed_over]

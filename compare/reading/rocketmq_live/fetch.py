@@ -39,6 +39,10 @@ class Cluster:
         """Everything about all groups, in the order of their names; `UserError` if no name server answers or knows a
         broker."""
         topics = await self._topics()
+        if not topics:
+            # Every broker brings topics of its own; a name server that has just started has heard of none.
+            why = "the name server knows no topic, so no broker has registered: which groups there are is unknown"
+            return [Skipped(self._source.name, None, why, hides_groups=True)]
         groups = sorted(
             topic.removeprefix(RETRY_PREFIX) for topic in topics if is_retry(topic) and topic != RETRY_PREFIX
         )

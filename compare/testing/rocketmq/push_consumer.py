@@ -11,14 +11,14 @@ from typing import NamedTuple
 
 from compare.testing.handling import HandlingGroup
 from compare.testing.stopping import Crashed
-from compare.testing.watching import NoStatus
+from compare.testing.watching import NoStatus, Place
 from protocols.engine.nodes import Time
 from protocols.errors import UserError
 from protocols.java import Queue
 from protocols.scenario.topology import MemberKey
 from rocketmq_selfbalance.cluster import Client, ListenerReturned, Retried, RocketMQCluster, Work
 
-ALL = ("*", "")
+ALL = ("*", "", None)
 """Expressions that select everything; the model has no tags."""
 
 
@@ -45,7 +45,8 @@ _LATER = (RECONSUME_LATER, SUSPEND_CURRENT_QUEUE_A_MOMENT)
 
 
 class MessageExt(NamedTuple):
-    """A record as a listener gets it. One that comes again has the topic, queue and offset that it had at first."""
+    """A record as a listener gets it. One that was sent back has the topic, body, keys and id that it had at first, and
+    the queue and offset of the group's retry topic, as Java's client (5.5.0) shows it."""
 
     topic: str
     broker_name: str
@@ -57,6 +58,8 @@ class MessageExt(NamedTuple):
     reconsume_times: int
     born_timestamp: int
     """Milliseconds of virtual time when it was handed out first."""
+    origin: Place
+    """Queue and offset at first, by which `Group.watch` counts it. No real record tells them: do not use them."""
 
 
 Listener = Callable[[list[MessageExt]], object]
@@ -79,12 +82,12 @@ class PushConsumer:
         self._tries: dict[tuple[Queue, int], int] = {}
         """How often records that an orderly listener gets now were given to it before."""
         self._node: Client | None = None
-        self._serving = False
+        self._serving = self._closed = False
 
     def __repr__(self) -> str:
         return f"<PushConsumer {self.member} of {self.group!r}>"
 
-    def subscribe(self, topic: str, expression: str = "*") -> None:
+    def subscribe(self, topic: str, expression: str | None = "*") -> None:
         """Subscribe to a topic, at once if it has been started. `UserError` for an expression that selects by tag."""
         if expression not in ALL:
             raise UserError(f"{topic}: expression {expression!r} selects by tags, which are not modelled; expected '*'")
@@ -99,7 +102,9 @@ class PushConsumer:
             self.group.happen(subscribe={self.member: list(dict.fromkeys(self._topics))})
 
     def register_message_listener(self, listener: Listener) -> None:
-        """Who gets the records: a list of `MessageExt`, of ``consume_message_batch_max_size`` at most."""
+        """Who gets the records: a list of `MessageExt`, of ``consume_message_batch_max_size`` at most. `UserError`
+        after start(): Java's client (5.5.0) takes another listener there and never calls it."""
+        self._refuse_after_start("another listener")
         self._listener = listener
 
     def set_consume_message_batch_max_size(self, size: int) -> None:
@@ -116,12 +121,17 @@ class PushConsumer:
         self._set("suspendCurrentQueueTimeMillis", milliseconds)
 
     def _set(self, setting: str, value: object) -> None:
-        if self._node is not None:
-            raise UserError(f"{self.member}: {setting} after start(), expected before it")
+        self._refuse_after_start(setting)
         self._settings[setting] = value
 
+    def _refuse_after_start(self, what: str) -> None:
+        if self._node is not None:
+            raise UserError(f"{self.member}: {what} after start(), expected before it")
+
     def start(self) -> None:
-        """Join the group; from now on the listener is called while time passes. `UserError` without a listener."""
+        """Join the group; from now on the listener is called while time passes. `UserError` without a listener, and a
+        second time: no consumer starts again, even after shutdown() (Java's 5.5.0 says "maybe started once")."""
+        self._refuse_after_start("start()")
         if self._listener is None:
             raise UserError(f"{self.member}: start() without a listener, expected register_message_listener() before")
         if self.member in self._handling.interruptions.killed:
@@ -134,9 +144,10 @@ class PushConsumer:
         self.group.world.servants.append(self._serve)
 
     def shutdown(self) -> None:
-        """Leave the group properly. Records that the listener has not got are left to others. `UserError` in the
-        consumer's own orderly listener: Java's client (5.5.0) interrupts itself there and keeps its locks, so that
-        nobody reads its queues for a minute."""
+        """Leave the group properly; the second time nothing happens. Records that the listener has not got are left to
+        others, and so is that with which it succeeds after this. `UserError` in the consumer's own orderly listener:
+        Java's client (5.5.0) interrupts itself there and keeps its locks, so that nobody reads its queues for a
+        minute."""
         if self._serving and self._settings.get("orderly"):
             refusal = UserError(
                 f"{self.member}: shutdown() in its own orderly listener keeps the locks of its queues for a minute,"
@@ -144,7 +155,8 @@ class PushConsumer:
             )
             self._handling.caught(refusal)
             raise refusal
-        if self._node is not None and self.is_alive:
+        if self._node is not None and self.is_alive and not self._closed:
+            self._closed = True
             self.group.happen(leave=self.member)
 
     @property
@@ -179,8 +191,11 @@ class PushConsumer:
         return self.group.world.simulation.processes[self._place].hung
 
     def _consume(self, serial: int, work: Work) -> None:
-        records = [self._record(work.batch.queue, offset) for offset in range(work.batch.first, work.batch.end)]
-        messages = [self._message(*record, work.since) for record in records]
+        queue, offsets = work.batch.queue, range(work.batch.first, work.batch.end)
+        records = [self._record(queue, offset) for offset in offsets]
+        messages = [
+            self._message(queue, offset, record, work.since) for offset, record in zip(offsets, records, strict=True)
+        ]
         assert self._listener is not None
         self.group.clock.keep_up(self.group.world.now)
         for origin, offset, _ in records:
@@ -215,18 +230,20 @@ class PushConsumer:
             return back.origin, back.origin_offset, back.times
         return queue, offset, self._tries.get((queue, offset), 0)
 
-    def _message(self, queue: Queue, offset: int, times: int, now: Time) -> MessageExt:
+    def _message(self, stored: Queue, stored_at: int, record: tuple[Queue, int, int], now: Time) -> MessageExt:
+        queue, offset, times = record
         value, key, _, _ = self.group.records.content(queue, offset)
         return MessageExt(
             queue.topic,
-            queue.broker,
-            queue.number,
-            offset,
+            stored.broker,
+            stored.number,
+            stored_at,
             value or b"",
             (key or b"").decode(errors="replace"),
             f"{queue.topic}-{queue.broker}-{queue.number}-{offset}",
             times,
             int(now),
+            (queue, offset),
         )
 
     @property

@@ -9,7 +9,7 @@ def test_what_could_not_be_booked_comes_again(rocketmq_group, clock):
     tries = []
 
     def book(message):
-        if message.queue_offset == 5:
+        if message.body == b"orders-0/5":
             tries.append(message.reconsume_times)
             if len(tries) == 1:
                 raise ConnectionError

@@ -28,11 +28,11 @@ FOLDERS = ("groups", "rebalancing", "cluster-a", "cluster-c")
 SOURCE = "kafka://broker:9092"
 
 
-def observe(admin: FakeAdmin) -> tuple[dict[str, ObservedGroup], list[str]]:
-    """Groups by name, and why something could not be read."""
+def observe(admin: FakeAdmin, *before: str) -> tuple[dict[str, ObservedGroup], list[str]]:
+    """Groups by name, and why something could not be read; ``before``: those of the last reading."""
     connection = Connection("broker:9092", timeout_s=1.0)
     connection.admin = admin
-    found = list(fetch(connection, SOURCE, lambda text: None, lambda *_: {}))
+    found = list(fetch(connection, SOURCE, lambda text: None, lambda *_: {}, before))
     skipped = [each for each in found if isinstance(each, Skipped)]
     assert all((each.source, each.line) == (SOURCE, None) for each in skipped)
     groups = join(each for each in found if not isinstance(each, Skipped))
@@ -167,6 +167,19 @@ def test_what_fails_for_one_group_costs_only_that_group() -> None:
     assert skipped[0] == "group 'deleted' was deleted while the cluster was read"
     assert skipped[1].startswith("group 'secret' cannot be read: ")
     assert "uthorization" in skipped[1]
+
+
+def test_a_group_that_nobody_lists_is_asked_for_by_name_before_it_is_gone() -> None:
+    """While a coordinator moves, neither broker lists its groups: seen in a rolling restart of Kafka 4.4.0."""
+    admin = made({"m": [("a", 0)]}, committed=[("a", 0, 4)])
+    there = observe(admin)
+    admin.listed.clear()
+    assert observe(admin, "g") == there
+    admin.described["g"] = KafkaError(KafkaError.COORDINATOR_LOAD_IN_PROGRESS)
+    (why,) = observe(admin, "g")[1]
+    assert why.startswith("group 'g' cannot be read: ")
+    admin.described["g"] = KafkaError(KafkaError.GROUP_ID_NOT_FOUND)
+    assert observe(admin, "g") == ({}, ["no broker of the cluster lists a consumer group"])
 
 
 def test_older_nodes_call_a_deleted_group_dead() -> None:

@@ -155,17 +155,28 @@ def test_secrets_are_in_no_repr() -> None:
 
 def test_all_brokers_that_answered_once_may_answer_the_next_reading(monkeypatch: pytest.MonkeyPatch) -> None:
     asked: list[str] = []
+    named: list[tuple[str, ...]] = []
 
     def read(order: Order, progress: Callable[[str], None]) -> Found:
         asked.append(order.servers)
+        named.append(order.groups)
         return (), answers[len(asked) - 1]
 
     monkeypatch.setitem(observe.__globals__, "read_apart", read)
     known: dict[str, Known] = {}
     one, others = ("a:9092", "b:9092"), ("b:9092", "c:9093")
-    answers = [Known("x", one), Known("x", others), Known("x", others), Known("y", one), Known("y", one)]
+    groups = ("g",)
+    answers = [
+        Known("x", one, groups),
+        Known("x", others),
+        Known("x", others, groups),
+        Known("y", one),
+        Known("y", one),
+    ]
     for _ in range(4):
         observe("kafka://a", known=known)
     # A broker that has left may come back; one that has become another cluster's is not asked again.
     assert asked == ["a:9092", "a:9092,b:9092", "a:9092,b:9092,c:9093", "a:9092,b:9092,c:9093", "a:9092"]
     assert known == {"kafka://a": Known("y", one)}
+    # Its groups are asked for by name, and those of another cluster are not.
+    assert named == [(), groups, (), groups, ()]

@@ -93,6 +93,20 @@ def group_of(found: list[ObservedGroup | Skipped]) -> ObservedGroup:
     return group
 
 
+@pytest.mark.parametrize(
+    ("topics", "hides", "why"),
+    [
+        ([], True, "the name server knows no topic, so no broker has registered: which groups there are is unknown"),
+        (["broker-a", "TBW102"], False, "the cluster has no consumer groups"),
+    ],
+)
+def test_a_name_server_that_has_just_started_hides_all_groups(
+    topics: list[str], hides: bool, why: str, servers: ExitStack
+) -> None:
+    address = "rocketmq://" + servers.enter_context(serving(lambda code, fields: ok({"topicList": topics})))
+    assert observe(address) == [Skipped(address, None, why, hides_groups=hides)]
+
+
 def test_members_owners_strategy_and_lag_are_told(servers: ExitStack) -> None:
     cluster = Cluster({"10.0.0.1@x": [("broker-a", 0), ("broker-a", 1)], "10.0.0.2@x": [("broker-b", 0)]})
     address = start(servers, cluster)

@@ -97,6 +97,12 @@ def test_lag_counts_what_is_told() -> None:
     assert of_partitions == ["partition_lag_records  0 orders"], "the other one's is not told"
 
 
+def test_a_topic_with_a_queue_whose_end_is_unknown_has_no_lag() -> None:
+    exporter = Exporter(["a"])
+    fed(exporter, {0: [replace(EVEN, endless=(SIX[1],))]}, 10)
+    assert not any("lag_records" in name for name in of_group(scraped(exporter), "g"))
+
+
 def test_a_group_of_kafka_has_the_count_of_its_epoch_and_the_age_and_trend_of_its_lag() -> None:
     def of_kafka(second: int) -> ObservedGroup:
         epoch = 20 + second // 10
