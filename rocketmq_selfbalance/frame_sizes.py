@@ -16,7 +16,7 @@ from rocketmq_selfbalance.remoting import ONEWAY, RESPONSE, Frame, encode, json_
 _TO_HEARTBEAT = {"IS_SUPPORT_HEART_BEAT_V2": "true", "IS_SUB_CHANGE": "true"}
 """What nearly all plain answers have, as they answer heartbeats; others are shorter."""
 
-_NO_FIELDS = '"extFields":{},'
+NO_FIELDS = '"extFields":{},'
 """What Java leaves out of an answer that has no header of its own."""
 
 _VERSION = "1700000000000"
@@ -33,7 +33,7 @@ def _answer(message: Any, fields: Mapping[str, str], told: object = None) -> int
     body = b"" if told is None else json_text(told).encode()
     code = getattr(message, "code", 0)
     size = len(encode(Frame(code, message.correlation, fields, body, flag=RESPONSE, language="JAVA")))
-    return size if fields or type(message) is membership.ConsumerList else size - len(_NO_FIELDS)
+    return size if fields or type(message) is membership.ConsumerList else size - len(NO_FIELDS)
 
 
 def _heartbeat(message: membership.HeartBeat) -> int:

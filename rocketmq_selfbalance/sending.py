@@ -86,10 +86,11 @@ class Sends(NamedTuple):
     retried: float = 0.0
     """Acknowledged only by another broker than the one that was tried first; among ``written``."""
     waiting: Mapping[Queue, float] = {}
-    """Per queue of a frozen broker: what it stores when it goes on, though its producer has given it up or has written
-    it elsewhere."""
+    """Per queue of a frozen broker: what it stores when it goes on."""
     twice: float = 0.0
     """Of ``waiting``: what is written elsewhere as well."""
+    in_time: float = 0.0
+    """Of ``waiting``: what is acknowledged then, as its producer still waits; the rest was refused before."""
     silent_ms: Time = 0.0
     """The longest time that a queue of a living broker got nothing, as all threads waited for a frozen one."""
 
@@ -175,7 +176,7 @@ def put_aside(living: Mapping[Queue, float], per_second: float, frozen: Queue | 
     refused, elsewhere = met / its.threads, met * (its.threads - 1) / its.threads
     added = elsewhere / max(len(living), 1)
     written = {queue: rate * share + added for queue, rate in living.items()}
-    return Sends(written, {frozen: refused}, elsewhere, {frozen: met}, elsewhere, its.send_msg_timeout_ms)
+    return Sends(written, {frozen: refused}, elsewhere, {frozen: met}, elsewhere, silent_ms=its.send_msg_timeout_ms)
 
 
 def beside_frozen(
@@ -218,7 +219,7 @@ class _Threads:
         self._written: Counter[Queue] = Counter()
         self._refused: Counter[Queue] = Counter()
         self._waiting: Counter[Queue] = Counter()
-        self._twice = 0
+        self._twice = self._in_time = 0
         self._last: dict[Queue, Time] = {}
         self._silent: Time = 0.0
 
@@ -255,6 +256,7 @@ class _Threads:
                 together = []
         for _, _, queue in together:
             self._waiting[queue] += 1
+            self._in_time += 1
         return self._sends(lasts_ms)
 
     def _following(self, thread: int, now: Time) -> Time:
@@ -301,4 +303,5 @@ class _Threads:
 
         twice = self._twice / seconds
         silent = max(self._silent, *tails, 0.0)
-        return Sends(rates(self._written), rates(self._refused), twice, rates(self._waiting), twice, silent)
+        in_time = self._in_time / seconds
+        return Sends(rates(self._written), rates(self._refused), twice, rates(self._waiting), twice, in_time, silent)

@@ -24,6 +24,7 @@ from compare.running.reason_kinds import (
     COMMITTED_PAST,
     DOWN,
     EXPECTED,
+    FULL_CACHE,
     HELD,
     HOT_QUEUE,
     NEVER_OWNED,
@@ -33,16 +34,18 @@ from compare.running.reason_kinds import (
     OVERLOAD,
     PASSED_OVER,
     RESTLESS,
+    SLOW_START,
     STALLED,
     UNKNOWN,
     UNOWNED,
     WAITS,
+    WAITS_ELSEWHERE,
 )
 from compare.running.reasons import Reason, Telling, members_text
 from compare.running.repeated import why_repeated, why_two_owners
 from compare.running.run_variant import RunResult, records_per_second
 from compare.running.setting_values import family_of, most_given
-from compare.running.stalls import FULL_CACHE, SLOW_START, WAITS_ELSEWHERE, WhyStalled
+from compare.running.stalls import WhyStalled
 from compare.running.unrest import lasting, why_never, why_unsettled
 from compare.running.work import Passed, ReadQueue, Work, broadcasting_reads, hidden_of, work_of
 from protocols import Queue
@@ -109,10 +112,12 @@ def why_refused(
                 nobody = next((each for each in down.together if each.since <= start < each.until), None)
                 if nobody is not None:
                     lasted = nobody.until - nobody.since
-                    yield Reason(DOWN, refused, nobody.text, None, (), lasted, refused, alike=nobody.text)
+                    text, names = nobody.text, (NO_SETTING,)
+                    yield Reason(DOWN, refused, text, None, (), lasted, refused, alike=text, settings=names)
                 elif stage is None:
-                    event = down.why(read.queue.broker, start) or event
-                    yield Reason(DOWN, refused, event, read.queue.broker or None, (), end - start, refused)
+                    broker, event = read.queue.broker, down.why(read.queue.broker, start) or event
+                    change = down.settings(broker, start)
+                    yield Reason(DOWN, refused, event, broker or None, (), end - start, refused, settings=change)
                 else:
                     text = f"{stage.until} until {stage.what}"
                     names = (stage.setting or NO_SETTING,)

@@ -35,6 +35,7 @@ class BrokersDown:
 
     of: Mapping[str, Sequence[Down]]
     together: Sequence[Down]
+    slaves: Sequence[str] = ()
 
     @classmethod
     def during(cls, scenario: Scenario, end: Time) -> "BrokersDown":
@@ -56,7 +57,7 @@ class BrokersDown:
                 if all_others.since < each.until and each.since < all_others.until
             ]
         named = [each._replace(text=cls._ended(found, each.since)) for each in together]
-        return cls(found, named)
+        return cls(found, named, scenario.slaves)
 
     @staticmethod
     def _ended(found: Mapping[str, Sequence[Down]], at: Time) -> str:
@@ -67,6 +68,12 @@ class BrokersDown:
     def why(self, broker: str, at: Time) -> str | None:
         """The event after which the broker does not run then."""
         return next((each.text for each in self.of.get(broker, ()) if each.since <= at < each.until), None)
+
+    def settings(self, broker: str, at: Time) -> tuple[str, ...]:
+        """What would have kept the queues of a broker that does not run then; empty: what its system says (without a
+        slave that runs, RocketMQ's controller has nobody to make master)."""
+        its = [name for name in self.slaves if name.rpartition(".s")[0] == broker]
+        return ("number of slaves",) if its and all(self.why(name, at) is not None for name in its) else ()
 
 
 def outages_of(result: RunResult, production: Mapping[Queue, ProductionHistory]) -> list[OutageRecord]:

@@ -105,7 +105,7 @@ class ProductionHistory:
 
     def unacknowledged(self, since: Time, until: Time) -> list[tuple[Time, Time]]:
         """When nothing was acknowledged, in order; what was given up among it."""
-        held = (part for each in self.held for part in _without(each, self.acknowledged))
+        held = (part for each in self.held for part in without(each, self.acknowledged))
         spans = [*self.silences(since, until), *clipped(held, since, until)]
         merged: list[tuple[Time, Time]] = []
         for start, end in sorted(spans):
@@ -176,7 +176,7 @@ class ProductionHistory:
         return replace(history, parts=(*self.parts[:-1], part), given_up=(*self.given_up, (since, late)))
 
 
-def _without(span: Span, others: Iterable[Span]) -> Iterator[Span]:
+def without(span: Span, others: Iterable[Span]) -> Iterator[Span]:
     """What of it is in none of the others, which are in order."""
     begin, end = span
     for since, until in others:

@@ -38,6 +38,18 @@ EXPECTED, UNKNOWN = "expected", "unknown"
 NO_SETTING = "no setting"
 """Nothing that anybody sets would change it, as how long a broker is frozen."""
 
+SLOW_START = "fetches under way, records before these, a member that had just begun"
+"""What may keep an owner that runs from handling anything for a while, where no fact says what did."""
+WAITS_ELSEWHERE = f"a receive that waits at another topic or broker (awaitDuration), {SLOW_START}"
+"""The same of RocketMQ's simple consumers, whose loop asks one topic and one broker at a time."""
+FULL_CACHE = "requests for records that bring less than members handle, as those of a client whose cache is full"
+"""What may keep members that are given records from handling all that comes: RocketMQ's push consumer asks again a
+second after its cache was full (spec grpc)."""
+
+NOT_LATEST = "subscription unknown or not latest"
+"""Why a RocketMQ broker refuses pulls of a member whose allocation has just changed, or whose group it knows by another
+member's topics."""
+
 NUMBER_OF_MEMBERS = "number of members"
 """Alone, where a group has none."""
 

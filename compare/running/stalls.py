@@ -13,7 +13,7 @@ from compare.running.given_again import held
 from compare.running.no_progress import Stall
 from compare.running.open_ends import event_before, why_never_owned, why_open
 from compare.running.outages import BrokersDown, what_ended
-from compare.running.production import ProductionHistory, Span, clipped
+from compare.running.production import ProductionHistory, Span, clipped, without
 from compare.running.reason_kinds import (
     AGAIN,
     AWAY,
@@ -21,6 +21,7 @@ from compare.running.reason_kinds import (
     DOWN,
     LOCKED,
     NO_SETTING,
+    NOT_LATEST,
     PAUSED,
     PAUSED_CODE,
     REBALANCING,
@@ -42,20 +43,8 @@ from protocols.timeline.trace import queue_name
 
 _AT, _BEGAN = itemgetter(0), attrgetter("began")
 
-NOT_LATEST = "subscription unknown or not latest"
-"""Why a RocketMQ broker refuses pulls of a member whose allocation has just changed, or whose group it knows by another
-member's topics."""
-
 PULL_FAILED = "pull failed"
 """How the state machine of a RocketMQ process queue names an answer that is an error."""
-
-SLOW_START = "fetches under way, records before these, a member that had just begun"
-"""What may keep an owner that runs from handling anything for a while, where no fact says what did."""
-WAITS_ELSEWHERE = f"a receive that waits at another topic or broker (awaitDuration), {SLOW_START}"
-"""The same of RocketMQ's simple consumers, whose loop asks one topic and one broker at a time."""
-FULL_CACHE = "requests for records that bring less than members handle, as those of a client whose cache is full"
-"""What may keep members that are given records from handling all that comes: RocketMQ's push consumer asks again a
-second after its cache was full (spec grpc)."""
 
 LISTED_TWICE, LISTED_MS = "lists members twice", 150_000.0
 """What a RocketMQ broker that was frozen does, and for how long it matters: the channel's 120 s, the scan's 10 s and
@@ -134,6 +123,7 @@ class WhyStalled:
             *self._paused(stall),
             *self._stuck(stall),
             *self._ended(stall),
+            *self._put_out(stall),
             *self._gap(stall),
             *self._never_owned(stall),
             *([*self._busy(stall)] if stall.read.reader in self._timeline.without_owners else []),
@@ -191,15 +181,16 @@ class WhyStalled:
         for since, until, text in self._down_times.together:
             covers = in_common(since, until, stall.since, stall.until)
             if covers:
-                yield Explained(covers, Reason(DOWN, 0.0, text, lasted=until - since))
+                yield Explained(covers, Reason(DOWN, 0.0, text, lasted=until - since, settings=(NO_SETTING,)))
 
     def _down(self, stall: Stall) -> Iterator[Explained]:
         broker = stall.read.queue.broker
         silences = self._production[stall.read.queue].silences(stall.since, stall.until)
         covers = sum(end - start for start, end in silences)
         if covers:
-            event = self._down_times.why(broker, silences[0][0]) or event_before(self._timeline, silences[0][0])
-            yield Explained(covers, Reason(DOWN, 0.0, event, broker or None))
+            at, down = silences[0][0], self._down_times
+            event = down.why(broker, at) or event_before(self._timeline, at)
+            yield Explained(covers, Reason(DOWN, 0.0, event, broker or None, settings=down.settings(broker, at)))
 
     def _paused(self, stall: Stall) -> Iterator[Explained]:
         end = self._timeline.end
@@ -242,6 +233,20 @@ class WhyStalled:
                 event, member = self._latest_event(gone, permitted.member), permitted.member
                 text = f"the group permits nobody but {member} to take records"
                 yield Explained(covers, Reason(AWAY, 0.0, event, text, (member,), min(until, stall.until) - gone))
+
+    def _put_out(self, stall: Stall) -> Iterator[Explained]:
+        """Where no queue has an owner: nobody may take records of it since clients have exceeded a limit of time."""
+        without_owners = stall.read.reader in self._timeline.without_owners
+        permissions = self._beliefs[stall.read.reader, stall.read.queue] if without_owners else []
+        spans = sorted((each.since, each.until or self._timeline.end) for each in permissions)
+        nobody = list(without((stall.since, stall.until), spans))
+        members = tuple(sorted({each.member for each in permissions}))
+        limit = self._doings.exceeded(members, 0.0, nobody[-1][0]) if nobody else None
+        if limit is not None:
+            covers = sum(end - start for start, end in nobody)
+            text = f"no member may take records, as {limit.why} than {limit.setting},"
+            event, settings = event_before(self._timeline, stall.since), self._doings.of_limit(limit)
+            yield Explained(covers, Reason(AWAY, 0.0, event, text, members, covers, alike=text, settings=settings))
 
     def _anybody(self, stall: Stall) -> tuple[str, ...]:
         """Where nobody is permitted more than others: who ever took records of the topic, sorted."""
@@ -294,7 +299,8 @@ class WhyStalled:
                 return nobody.reason
         for since, returned, text in self._down_times.of.get(gap.queue.broker, ()):
             if in_common(since, returned, gap.since, until) >= lasted / 2:
-                return Reason(DOWN, 0.0, text, gap.queue.broker, lasted=lasted)
+                settings = self._down_times.settings(gap.queue.broker, max(since, gap.since))
+                return Reason(DOWN, 0.0, text, gap.queue.broker, lasted=lasted, settings=settings)
         if latest is not None and self._doings.waits_for_session(gap.group, max(latest.began, gap.since), until):
             of_member = self._latest_event(gap.since, gap.before)
             return Reason(AWAY, 0.0, of_member or latest.cause.event.text, STILL_A_MEMBER, lasted=lasted)
@@ -349,9 +355,9 @@ class WhyStalled:
         if covers:
             count = sum(each.end - each.first for each in during)
             members = tuple(sorted({each.member for each in during}))
-            event = event_before(self._timeline, stall.since)
             limit = self._doings.exceeded(members, 0.0, until)
             settings = () if limit is None else self._doings.of_limit(limit)
+            event = event_before(self._timeline, since)
             reason = Reason(AGAIN, 0.0, event, members=members, records=count, settings=settings)
             yield Explained(min(covers, stall.lasted), reason)
 

@@ -12,7 +12,7 @@ from functools import partial
 from math import floor
 from typing import Final, Literal, Protocol, TypeAlias
 
-from protocols.engine.nodes import Time
+from protocols.engine.nodes import TICK, Time
 from protocols.engine.simulation import Simulation
 from protocols.facts import Resends, Stage, Writes
 from protocols.java import Queue
@@ -31,8 +31,8 @@ FIRST_POLL_MS: Final = 10.0
 
 @dataclass(slots=True)
 class Account:
-    """Records of a topic since the first broker failed. ``late``: stored by a frozen broker when it went on, though
-    their producer had given them up or had written them elsewhere (``twice``)."""
+    """Records of a topic since the first broker failed. What a frozen broker stores when it goes on had been refused
+    (``late``), was written to another one as well (``twice``), or its producer still waits for it."""
 
     refused: float = 0.0
     retried: float = 0.0
@@ -43,7 +43,7 @@ class Account:
     def goes_on(self, sends: Sends, seconds: float) -> None:
         self.refused += sum(sends.refused.values()) * seconds
         self.retried += sends.retried * seconds
-        self.late += sum(sends.waiting.values()) * seconds
+        self.late += (sum(sends.waiting.values()) - sends.twice - sends.in_time) * seconds
         self.twice += sends.twice * seconds
         if seconds:
             self.silent_ms = max(self.silent_ms, min(sends.silent_ms, seconds * 1000))
@@ -143,20 +143,23 @@ class Producers:
         for topic, state in self._topics.items():
             self._settle(topic)
             now = self._simulation.now
-            kept = {queue: late.end_offset(now) for queue, late in state.late.items() if queue.broker == broker}
+            # A whole number of them, but for the last digits of rate times time.
+            kept = {queue: late.end_offset(now + TICK) for queue, late in state.late.items() if queue.broker == broker}
             for queue, count in kept.items():
                 del state.late[queue]
                 if reads and count:
                     self._world.store(queue, count)
             if reads and any(kept.values()):
                 twice = round(state.account.twice - state.told.twice)
+                late = round(state.account.late - state.told.late)
+                in_time = sum(kept.values()) - twice - late
                 self._observe(Resends(topic, state.told_retried, twice))
+                stored = f"{broker} stores {sum(kept.values())} records of {topic} that were sent to it meanwhile"
                 self._tell(
                     topic,
                     broker,
-                    f"{broker} stores {sum(kept.values())} records of {topic} that were sent to it meanwhile: "
-                    f"{twice} were written elsewhere as well, the others were given up",
-                    "sends to it wait for their time, and are given up or written elsewhere,",
+                    f"{stored}: {late} were refused, {twice} written elsewhere too, {in_time} are acknowledged now",
+                    "sends to it wait for their time, and are then refused or tried elsewhere,",
                     f"sendMsgTimeout {self.settings.send_msg_timeout_ms:g} ms",
                 )
                 state.told = replace(state.account)

@@ -2,7 +2,7 @@
 handles one record a thread."""
 
 from abc import abstractmethod
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Any, Final, NamedTuple, TypeAlias
@@ -22,15 +22,17 @@ from rocketmq_selfbalance.client.commands import (
     Unsubscribe,
 )
 from rocketmq_selfbalance.pop import Handle
-from rocketmq_selfbalance.popping.messages import ClientHeartbeat, NotifyClientTermination
+from rocketmq_selfbalance.popping.messages import ClientHeartbeat, NotifyClientTermination, QueryRoute
 from rocketmq_selfbalance.popping.settings import PopSettings
 
-HEARTBEAT, END = "heartbeat", "end"
+HEARTBEAT, ROUTES, END = "heartbeat", "routes", "end"
 DONE, AGAIN, LATE = "done", "again", "late"
 """Names of timers, or first parts of such."""
 FIRST_MS: Final = 1_000.0
 """So long after its start a client says for the first time that it lives."""
 HEARTBEAT_EVERY_MS: Final = 10_000.0
+_ROUTES_FIRST_MS: Final = 10_000.0
+_ROUTES_EVERY_MS: Final = 30_000.0
 AGAIN_MS: Final = 1_000.0
 """A request that failed is asked again after so long."""
 REQUEST_TIMEOUT_MS: Final = 3_000.0
@@ -102,6 +104,8 @@ class ProxyClient(NodeState):
         self.say(ClientHeartbeat, out)
         out.set_timer(HEARTBEAT, now + FIRST_MS)
         self.begin(now, out)
+        self.ask_routes(self.config.topics, out)
+        out.set_timer(ROUTES, now + _ROUTES_FIRST_MS)
 
     def receive(self, now: Time, sender: str, message: Message, out: Outbox) -> None:
         if not self.is_over:
@@ -157,6 +161,15 @@ class ProxyClient(NodeState):
         self.asked[self.correlation] = asking
         out.send(self.config.proxy, kind(self.correlation, *more, **named))
         return self.correlation
+
+    def ask_routes(self, topics: Sequence[str], out: Outbox) -> None:
+        """Every kind of client asks for the routes of its topics (``ClientImpl.updateRouteCache``)."""
+        for topic in topics:
+            self.ask(QueryRoute, None, out, topic)
+
+    def ask_routes_again(self, now: Time, out: Outbox) -> None:
+        self.ask_routes(self.config.topics, out)
+        out.set_timer(ROUTES, now + _ROUTES_EVERY_MS)
 
     def say(self, kind: type[ClientHeartbeat | NotifyClientTermination], out: Outbox) -> None:
         who = (self.config.group, self.config.member, self.client_id) if kind is ClientHeartbeat else ()

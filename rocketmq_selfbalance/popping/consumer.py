@@ -21,6 +21,7 @@ from rocketmq_selfbalance.popping.client import (
     HEARTBEAT,
     LATE,
     REQUEST_TIMEOUT_MS,
+    ROUTES,
     Asking,
     ProxyClient,
     Record,
@@ -65,10 +66,12 @@ class PushConsumer(ProxyClient):
     def timeout(self, now: Time, timer: TimerName, out: Outbox) -> None:
         if timer == HEARTBEAT:
             self.beat(now, out)
+        elif timer == ROUTES:
+            self.ask_routes_again(now, out)
         elif timer == ASSIGNMENTS:
             self.assignments.clear()
             for topic in self.config.topics:
-                self.assignments[self.ask(QueryAssignment, None, out, topic)] = topic
+                self.assignments[self.ask(QueryAssignment, None, out, topic, self.config.group)] = topic
             out.set_timer(ASSIGNMENTS, now + _ASSIGNMENTS_EVERY_MS)
         elif timer == END:
             self.end(out)
@@ -192,5 +195,6 @@ class PushConsumer(ProxyClient):
 
     def _end_if_done(self, now: Time, out: Outbox) -> None:
         if self.closing and not self.work and not self.waiting and not any(self.asked.values()):
-            out.cancel_timer(HEARTBEAT)
+            for timer in (HEARTBEAT, ROUTES):
+                out.cancel_timer(timer)
             out.set_timer(END, now + _END_MS)

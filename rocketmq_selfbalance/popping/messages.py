@@ -30,6 +30,7 @@ class QueryAssignment(NamedTuple):
 
     correlation: int
     topic: str
+    group: str
 
 
 class Assignment(NamedTuple):

@@ -7,9 +7,7 @@ user's code does, which RocketMQ has no setting for: it receives again when all 
 while it closes, and after an error calls again a second later.
 """
 
-from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Final
 
 from protocols.engine.nodes import Message, Outbox, Time, TimerName
 from rocketmq_selfbalance.client.commands import Shutdown
@@ -20,6 +18,7 @@ from rocketmq_selfbalance.popping.client import (
     HEARTBEAT,
     LATE,
     REQUEST_TIMEOUT_MS,
+    ROUTES,
     Asking,
     ProxyClient,
     Record,
@@ -27,16 +26,11 @@ from rocketmq_selfbalance.popping.client import (
 from rocketmq_selfbalance.popping.messages import (
     AckMessage,
     ChangeInvisibleDuration,
-    QueryRoute,
     Received,
     ReceiveMessage,
     TopicRoute,
 )
 from rocketmq_selfbalance.popping.settings import LEAST_POLLING_MS
-
-ROUTES: Final = "routes"
-_ROUTES_FIRST_MS: Final = 10_000.0
-_ROUTES_EVERY_MS: Final = 30_000.0
 
 
 @dataclass(slots=True, eq=False)
@@ -51,15 +45,12 @@ class SimpleConsumer(ProxyClient):
 
     def begin(self, now: Time, out: Outbox) -> None:
         self.topic_turn = out.choose("first topic", range(len(self.config.topics))) if self.config.topics else 0
-        self._ask_routes(self.config.topics, out)
-        out.set_timer(ROUTES, now + _ROUTES_FIRST_MS)
 
     def timeout(self, now: Time, timer: TimerName, out: Outbox) -> None:
         if timer == HEARTBEAT:
             self.beat(now, out)
         elif timer == ROUTES:
-            self._ask_routes(self.config.topics, out)
-            out.set_timer(ROUTES, now + _ROUTES_EVERY_MS)
+            self.ask_routes_again(now, out)
         elif timer[0] == DONE:
             self._finished(now, timer[1], out)
         elif timer[0] == AGAIN:
@@ -80,10 +71,6 @@ class SimpleConsumer(ProxyClient):
                 self.failed(now, asking, message.correlation, out)
 
     # Requests.
-
-    def _ask_routes(self, topics: Sequence[str], out: Outbox) -> None:
-        for topic in topics:
-            self.ask(QueryRoute, None, out, topic)
 
     def _route(self, now: Time, message: TopicRoute, out: Outbox) -> None:
         if message.brokers is None:
@@ -152,7 +139,7 @@ class SimpleConsumer(ProxyClient):
 
     def topics_changed(self, topic: str, out: Outbox) -> None:
         if topic in self.config.topics:
-            self._ask_routes([topic], out)
+            self.ask_routes([topic], out)
         else:
             self.routes.pop(topic, None)
             self.queue_turns.pop(topic, None)

@@ -107,7 +107,7 @@ def _lived(plan: Plan, kind: str, number: int) -> Outage:
     made.counts = {
         REFUSED: account.refused,
         RETRIED: account.retried,
-        LATE: account.late - account.twice,
+        LATE: account.late,
         STORED_TWICE: account.twice,
     }
     _gaps(made, told, scenario, broker, end, account.silent_ms / 1000)

@@ -226,6 +226,50 @@ def test_records_are_refused_for_what_befell_their_own_topic() -> None:
     assert until_poll["records"] + nobody["records"] == found["harm"]["work"]["refused"]
 
 
+@pytest.mark.parametrize(
+    ("kills", "controller", "setting"),
+    [
+        (("b",), False, "enableControllerMode"),
+        (("b.s", "b"), False, "number of slaves"),
+        (("b.s", "b"), True, "number of slaves"),
+        (("a.s", "b"), False, "enableControllerMode"),
+        (("a.s", "a", "b.s", "b"), False, "no setting"),
+    ],
+)
+def test_a_controller_helps_where_a_slave_runs(kills: tuple[str, ...], controller: bool, setting: str) -> None:
+    """A slave that is down as well cannot be made master."""
+    replication: dict[str, Any] = {"rocketmq": 2, **({"rocketmq_controller": True} if controller else {})}
+    scenario = made(
+        brokers=["a", "b"],
+        replication=replication,
+        events=[{"at": f"{60 + n}s", "broker": name, "does": "kill"} for n, name in enumerate(kills)],
+        load={"produce": "2/s"},
+        run={"for": "4min", "seed": 1},
+        systems=["rocketmq:AVG"],
+    )
+    because = ran(scenario)[1]["variants"][0]["harm"]["because"]
+    down = {each["setting"] for each in because.get("no_progress", ()) if each["kind"] == "no broker"}
+    assert down == {setting}
+
+
+def test_clients_that_exceed_their_limit_are_why_nobody_takes_records_of_a_share_group() -> None:
+    """Five times more than three members can handle come, and a poll's 500 records take longer than 20 s."""
+    member = {"subscribe": ["X"], "handle": "1s", "settings": {"max.poll.interval.ms": 20_000}}
+    scenario = made(
+        group={"name": "g", "members": {"c1..c3": member}},
+        topics={"X": 8},
+        load={"produce": "2/s"},
+        events=[],
+        run={"for": "4min", "seed": 1},
+        systems=["kafka:share"],
+    )
+    for reason in ran(scenario)[1]["variants"][0]["harm"]["because"]["no_progress"]:
+        assert reason["kind"] in ("owner away", "owner busy with other queues")
+        assert "max.poll.records" in reason["setting"]
+        limited = reason["kind"] == "owner away"
+        assert ("max.poll.interval.ms: 20s" in reason["setting"]) == limited
+
+
 def test_a_thawed_broker_that_lists_members_twice_is_the_reason_of_queues_that_nobody_takes() -> None:
     """FACTS 30: its members read 4 to 6 as their number instead of 3, for the channel's 120 s at most."""
     scenario = made(

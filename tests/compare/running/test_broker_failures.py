@@ -1,6 +1,9 @@
 """A comparison in which a broker fails: its stages, how long producers and consumers waited, and why, in words."""
 
+import re
 from typing import Any
+
+import pytest
 
 from compare.explaining.harm import because
 from compare.running.record import run_record
@@ -60,6 +63,21 @@ def test_retried_and_twice_stored_records_of_producers_are_counted() -> None:
     assert 39 * learnt < ordered["refused"] < 41 * learnt + 1
     (frozen,) = outage_of({}, {"at": "60s", "broker": "b1", "does": "freeze", "for": "20s"})["outages"]
     assert 0 < frozen["stored_twice"] <= frozen["retried"]
+
+
+@pytest.mark.parametrize(("lasts", "load"), [("2s", {}), ("2s", {"selector": "key"}), ("20s", {})])
+def test_what_a_frozen_broker_stores_is_refused_written_elsewhere_or_acknowledged_in_time(
+    lasts: str, load: dict[str, object]
+) -> None:
+    """FACTS 28, 29: a send costs its ``sendMsgTimeout`` of 3 s; what lasts less costs nobody a record."""
+    freeze = {"at": "60s", "broker": "b1", "does": "freeze", "for": lasts}
+    (found,) = outage_of(load, freeze)["outages"]
+    (told,) = [stage["what"] for stage in found["stages"] if "stores" in stage["what"]]
+    stored, refused, twice, in_time = map(int, re.findall(r"\b\d+\b", told))
+    assert (refused, twice) == (found["refused"], found["stored_twice"])
+    assert stored == refused + twice + in_time
+    assert in_time == 4, "one send of each thread"
+    assert (refused > 0) == (lasts == "20s")
 
 
 def test_an_outage_of_all_brokers_is_told_as_one_with_its_length() -> None:

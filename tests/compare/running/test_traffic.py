@@ -9,7 +9,7 @@ from compare.running.variants import variants_of
 from tests.compare.compared import made, ran
 
 
-def traffic(system: str, **more: Any) -> Any:
+def traffic(system: str | dict[str, Any], **more: Any) -> Any:
     given: dict[str, Any] = {
         "topics": {"X": 8},
         "group": {"name": "g", "members": {f"c{n}": ["X"] for n in range(1, 5)}},
@@ -80,6 +80,41 @@ def test_a_quiet_group_of_rocketmq_costs_what_real_clients_and_servers_sent(
         minutes = run[server][300:420]
         assert sum(each.requests for each in minutes) == requests
         assert sum(each.bytes for each in minutes) == pytest.approx(size, rel=0.01), server
+
+
+HEARTBEATS, QUESTIONS, ROUTES = 4 / 10, 4 / 5, 4 / 30
+"""A second's requests of four clients of the proxy."""
+
+
+@pytest.mark.parametrize(
+    ("client", "load", "at_proxy", "of_acks"),
+    [
+        ("PushConsumer", {}, HEARTBEATS * 183.2 + QUESTIONS * 261.2 + ROUTES * 566, 0),
+        ("SimpleConsumer", {}, HEARTBEATS * 189.4 + ROUTES * 566, 0),
+        (
+            "PushConsumer",
+            {"produce": "10/s"},
+            HEARTBEATS * 183.2 + QUESTIONS * 261.2 + ROUTES * 566 + 80 * 338.5,
+            357.2,
+        ),
+        ("SimpleConsumer", {"produce": "1/s"}, HEARTBEATS * 189.4 + ROUTES * 566 + 8 * 345.2, 353.9),
+    ],
+)
+def test_clients_of_the_proxy_cost_what_real_ones_sent(
+    client: str, load: dict[str, str], at_proxy: float, of_acks: float
+) -> None:
+    """Counted on relays before a proxy 5.5.0 and between it, its name server and its broker: four Java clients 5.2.0 of
+    group g, topic X with 8 queues, records of one byte. Bytes of a call with its answer (HEADERS and DATA frames;
+    heartbeat, assignment, route, acknowledgement), without calls that ask for records; of an acknowledgement of the
+    proxy at the broker; of a route at the name server, each 20 s."""
+    system = {"system": "rocketmq:POP", "settings": {"client": client}}
+    found = traffic(system, brokers=["broker-a"], load=load, run={"for": "5min", "seed": 1})["servers"]
+    records = int(load.get("produce", "0/s").removesuffix("/s")) * 8
+    asks = QUESTIONS if client == "PushConsumer" else 0
+    assert found["proxy"]["requests_per_s"] == pytest.approx(HEARTBEATS + asks + ROUTES + records, rel=0.01)
+    assert found["proxy"]["bytes_per_s"] == pytest.approx(at_proxy, rel=0.03)
+    assert found["namesrv"]["bytes_per_s"] == pytest.approx(490 / 20, rel=0.03)
+    assert found.get("broker-a", {"bytes_per_s": 0.0})["bytes_per_s"] == pytest.approx(records * of_acks, rel=0.03)
 
 
 def test_without_a_rest_of_half_a_minute_nothing_is_said_of_rest() -> None:
