@@ -27,6 +27,8 @@ _PLANNED = ("plain", "consumer-protocol", "orderly")
 
 def of_observed(observed: ObservedGroup, today: str | None) -> Subject:
     """A group that the tools show. Raises `UserError` where they do not show what a plan needs."""
+    if observed.only_offsets:
+        _check_kind(observed)  # its consumers may run: no tool ever shows who calls assign()
     if observed.members == ():
         raise UserError(f"group {observed.name} has no members just now, expected a group that runs")
     _check_kind(observed)

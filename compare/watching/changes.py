@@ -253,8 +253,9 @@ class ChangeLog:
         memory = self._memories.setdefault(state.key, _Memory(_record(state, {}, None)))
         memory.unseen = 0
         moved, joined, left = self._compared(memory, state)
-        members = _members(state.group.observed)
         observed = state.group.observed
+        # Nothing is shared anew where everybody reads every queue.
+        members = None if observed.mode == "broadcasting" else _members(observed)
         rebalances = memory.rebalances.take(observed, members, bool(moved), at)
         lag = state.figures.get("lag")
         waiting = memory.lag.take(observed, None if lag is None else int(lag), at)
@@ -289,6 +290,8 @@ class ChangeLog:
         memory.record, memory.owners = _record(state, owners, memory.record), was | now
         if not was_told:
             return [], None, None
+        if state.group.observed.mode == "broadcasting":
+            was = {}
         moved = [
             [*queue, was[queue], now[queue]] for queue in sorted(was.keys() & now.keys()) if was[queue] != now[queue]
         ]

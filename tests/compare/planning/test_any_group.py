@@ -2,7 +2,9 @@
 meant. `test_sources` tries the groups of the captures."""
 
 import shlex
+from collections.abc import Callable, Mapping
 from contextlib import suppress
+from dataclasses import replace
 from random import Random
 
 import pytest
@@ -130,6 +132,43 @@ def test_groups_whose_names_hold_anything(subtests: pytest.Subtests) -> None:
                     with suppress(UserError):
                         commands += checked(observed, to, library)
     assert commands > 1000
+
+
+OF_NO_SETTING: Mapping[str, Callable[[ObservedGroup], ObservedGroup]] = {
+    "share": lambda group: replace(group, mode="share", strategy=None),
+    "streams": lambda group: replace(group, strategy="stream"),
+    "streams by its members": lambda group: replace(
+        group,
+        members=tuple(
+            replace(each, client_id=f"app-1-StreamThread-{number}-consumer")
+            for number, each in enumerate(group.members or ())
+        ),
+    ),
+    "assign": lambda group: replace(
+        group,
+        state="Empty",
+        strategy=None,
+        members=(),
+        only_offsets=True,
+        consumer_protocol=None,
+    ),
+}
+"""How a drawn group becomes one whose members choose nothing by a setting of consumers."""
+
+
+@pytest.mark.parametrize("kind", OF_NO_SETTING)
+def test_groups_whose_members_choose_nothing_are_refused(kind: str) -> None:
+    random = Random(32)
+    groups = [drawn(random, number) for number in range(60)]
+    refused = 0
+    for observed in (OF_NO_SETTING[kind](each) for each in groups if each.system == "kafka" and each.members):
+        for to in ("range", "cooperative-sticky", "uniform", "static", "members=40", "load-aware"):
+            with pytest.raises(UserError) as told:
+                plan_of(observed, to, None)
+            of_kind = f"group {observed.name} is of the kind {kind.split()[0]}, expected plain consumers"
+            assert str(told.value).startswith(of_kind)
+            refused += 1
+    assert refused > 100
 
 
 def test_an_assignor_of_the_brokers_is_never_called_unreleased() -> None:

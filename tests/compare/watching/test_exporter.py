@@ -195,3 +195,12 @@ def test_a_failure_before_the_first_poll_is_no_group() -> None:
     samples = scraped(exporter)
     assert samples["equipoise_groups", (("cluster", "a"),)] == 0
     assert ("equipoise_groups", (("cluster", "b"),)) not in samples
+
+
+def test_nothing_moves_where_everybody_reads_every_queue() -> None:
+    """A broker of a BROADCASTING group comes back, and its members hear of it one after the other."""
+    answers = [replace(each, mode="broadcasting") for each in (EVEN, MOVED, group("g", {"a": SIX, "b": SIX}, SIX))]
+    exporter = Exporter(["a"])
+    fed(exporter, {30 * at: [each] for at, each in enumerate(answers)}, 70)
+    found = of_group(scraped(exporter), "g")
+    assert (found["moves_total"], found["rebalances_seen_total"]) == (0, 0)
