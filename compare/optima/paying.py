@@ -1,4 +1,7 @@
-"""The door to `protocols.load_aware.paying` for a controller: it asks again and again, and makes the moves that pay."""
+"""The door to `protocols.load_aware.paying`, for controllers alone, which ask again and again while loads change.
+
+One who asks once, as `audit` and `plan` do, asks `load_aware`: it proves what it says.
+"""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
@@ -13,8 +16,8 @@ from protocols.load_aware.drafts import kept
 @dataclass(frozen=True, slots=True)
 class PayingMoves:
     """``allocation``: after the moves. ``moved``: queue and new owner, sorted by queue. ``waits_s`` and ``after_s``:
-    seconds that all records wait within the horizon as `Flows.waits` counts them, where nothing moves and after the
-    moves, with what these cost."""
+    work that waits (records times ``handle_s``), added up over the seconds of the horizon as `Flows.waits` does, where
+    nothing moves and after the moves, with what these cost."""
 
     allocation: Allocation
     moved: tuple[tuple[Queue, str], ...]
@@ -42,9 +45,8 @@ def moves_that_pay(
     first = kept(problem)
     first.lower(0)
     flows = Flows(
-        rate=[loads[queue].rate for queue in queues],
-        lag=[loads[queue].lag for queue in queues],
-        handle_s=[loads[queue].handle_s for queue in queues],
+        comes=[loads[queue].rate * loads[queue].handle_s for queue in queues],
+        lag=[loads[queue].lag * loads[queue].handle_s for queue in queues],
         takers=problem.takers,
         owner=first.at,
         capacity=[each / MILLIONTHS for each in problem.capacity],

@@ -1,67 +1,88 @@
 """Moves that pay, for whoever is asked again and again while loads change: they save more waiting than they cause.
 
 A queue that moves has no reader for a while, and what came meanwhile waits at its new owner. So moves are weighed by
-what waits, step by step for a while to come, member by member, as if all rates stayed as they are: the seconds that all
-records wait. A move pays if it saves more than twice what waits where a member stands still for the time of a move:
-less is what noise brings. So light queues go rather than the hot one, nothing moves among members who have all too much
-to do, and a lag that is gone soon is no reason for a move.
+what waits, step by step for a while to come, member by member, as if all rates stayed as they are: work, added up over
+the seconds that it waits. A move pays if it saves more than twice what waits where a member stands still for the time
+of a move: less is what noise brings. So light queues go rather than the hot one, nothing moves among members who have
+all too much to do, and a lag that is gone soon is no reason for a move.
 
 This is no proof and no optimum, unlike `share_out`: single moves and swaps are tried for the member at which most
 waits, and the best one is made, until none pays.
 """
 
+from bisect import insort
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from heapq import nsmallest
+from itertools import islice
+from operator import itemgetter
+from typing import NamedTuple
 
 from protocols.load_aware.drafts import LIGHTS
 
 STEPS = 20
 """Into which the time to come is divided."""
 
+CHANGES = 500_000
+"""So many changes are weighed at most: some seconds' work, more than groups of 1,000 queues need."""
+
+
+class Work(NamedTuple):
+    """What a member's queues bring: work that waits and work per second, of those that it reads at once and of those
+    that move to it."""
+
+    lag: float
+    comes: float
+    moved_lag: float
+    moved: float
+
 
 @dataclass(frozen=True, slots=True)
 class Flows:
-    """Queues 0..Q-1, members 0..M-1. ``rate``: records per second; ``lag``: records that wait; ``handle_s``: seconds of
-    a member's time for a record; ``takers`` and ``owner`` as in `Problem`, all queues owned; ``capacity``: of each
-    member seconds of work per second; ``move_s``: seconds in which nobody reads a queue that moves; ``horizon_s``:
-    seconds for which the rates are believed."""
+    """Queues 0..Q-1, members 0..M-1; work is in seconds of a member's time. ``comes``: work per second of each queue;
+    ``lag``: work that waits; ``takers`` and ``owner`` as in `Problem`, all queues owned; ``capacity``: of each member
+    seconds of work per second; ``move_s``: seconds in which nobody reads a queue that moves; ``horizon_s``: seconds for
+    which the rates are believed."""
 
-    rate: Sequence[float]
+    comes: Sequence[float]
     lag: Sequence[float]
-    handle_s: Sequence[float]
     takers: Sequence[tuple[int, ...]]
     owner: Sequence[int]
     capacity: Sequence[float]
     move_s: float
     horizon_s: float
 
-    def waits(self, member: int, queues: Sequence[int]) -> float:
-        """Seconds that all records wait at the member within the horizon, if it has these queues."""
+    def work(self, member: int, queues: Sequence[int]) -> Work:
+        """What these queues bring, if the member has them."""
+        kept = [queue for queue in queues if self.owner[queue] == member]
+        moved = [queue for queue in queues if self.owner[queue] != member]
+        return Work(
+            sum(self.lag[queue] for queue in kept),
+            sum(self.comes[queue] for queue in kept),
+            sum(self.lag[queue] for queue in moved),
+            sum(self.comes[queue] for queue in moved),
+        )
+
+    def waits(self, member: int, work: Work) -> float:
+        """Work that waits at the member, added up over the seconds of the horizon. However a member shares its time
+        among its queues, it does all it can while anything waits: only the sums of its queues count."""
         step = self.horizon_s / STEPS
-        work = [self.lag[queue] * self.handle_s[queue] for queue in queues]
-        comes = [self.rate[queue] * self.handle_s[queue] * step for queue in queues]
-        read_from = [0.0 if self.owner[queue] == member else self.move_s for queue in queues]
-        waited, last = 0.0, max(read_from, default=0.0)
+        free = self.capacity[member] * step
+        left, unread, comes, moved = work.lag, work.moved_lag, work.comes * step, work.moved * step
+        waited, last = 0.0, self.move_s if unread or moved else 0.0
         for number in range(STEPS):
-            began = number * step
-            work = [left + more for left, more in zip(work, comes, strict=True)]
-            free = self.capacity[member] * step
-            read = sorted((place for place, since in enumerate(read_from) if since <= began), key=work.__getitem__)
-            # Each gets as much as the others, but none more than waits (`protocols.load`).
-            for taken, place in enumerate(read):
-                handled = min(work[place], free / (len(read) - taken))
-                free -= handled
-                work[place] -= handled
-            waiting = sum(left / self.handle_s[queue] for left, queue in zip(work, queues, strict=True))
-            waited += waiting * step
-            if waiting < NOTHING and began >= last:
+            if unread and number * step >= last:
+                left, comes, unread, moved = left + unread, comes + moved, 0.0, 0.0
+            left = max(0.0, left + comes - free)
+            unread += moved
+            waited += (left + unread) * step
+            if left + unread < NOTHING and number * step >= last:
                 break
         return waited
 
     def waits_in_all(self, at: Sequence[int]) -> float:
         """The same of all members, where queue n is at member ``at[n]``."""
-        return sum(self.waits(member, owned) for member, owned in enumerate(self.queues_of(at)))
+        return sum(self.waits(member, self.work(member, owned)) for member, owned in enumerate(self.queues_of(at)))
 
     def queues_of(self, at: Sequence[int]) -> list[list[int]]:
         """Of each member its queues, ascending."""
@@ -71,10 +92,10 @@ class Flows:
         return owned
 
     def least_gain(self, queue: int, member: int) -> float:
-        """What must be saved, in seconds that records wait, by giving the queue to the member."""
+        """What must be saved of `waits` by giving the queue to the member."""
         if member == self.owner[queue]:
             return 0.0
-        return self.capacity[member] / self.handle_s[queue] * self.move_s**2
+        return self.capacity[member] * self.move_s**2
 
 
 NOTHING = 1e-6
@@ -84,80 +105,106 @@ Change = tuple[int, int, int | None]
 
 
 @dataclass(slots=True)
-class _Draft:
+class Moving:
+    """An assignment under change. ``weighed``: how many changes were."""
+
     flows: Flows
     at: list[int]
     queues: list[list[int]]
+    work: list[Work]
     waits: list[float]
-    known: dict[tuple[int, tuple[int, ...]], float] = field(default_factory=dict)
+    weighed: int = 0
 
-    def waits_with(self, member: int, queues: list[int]) -> float:
-        key = (member, tuple(queues))
-        if key not in self.known:
-            self.known[key] = self.flows.waits(member, queues)
-        return self.known[key]
+    @classmethod
+    def of(cls, flows: Flows) -> "Moving":
+        """With nothing moved."""
+        queues = flows.queues_of(flows.owner)
+        work = [flows.work(member, owned) for member, owned in enumerate(queues)]
+        waits = [flows.waits(member, each) for member, each in enumerate(work)]
+        return cls(flows, list(flows.owner), queues, work, waits)
 
     def busy(self, member: int) -> float:
         """Parts of a member's time that its queues need, with what waits spread over the horizon."""
-        flows = self.flows
-        records = {queue: flows.rate[queue] + flows.lag[queue] / flows.horizon_s for queue in self.queues[member]}
-        return sum(each * flows.handle_s[queue] for queue, each in records.items()) / flows.capacity[member]
+        work = self.work[member]
+        need = work.comes + work.moved + (work.lag + work.moved_lag) / self.flows.horizon_s
+        return need / self.flows.capacity[member]
 
     def behind(self) -> list[int]:
         """Members at which something waits."""
         return [member for member, waits in enumerate(self.waits) if waits > NOTHING]
 
     def changes(self, heavy: int) -> Iterator[Change]:
-        """Single moves, and swaps for a queue of a lower rate."""
+        """Single moves, and swaps for a queue that brings less."""
         flows = self.flows
+        chosen: dict[tuple[int, ...], Sequence[int]] = {}
         for queue in self.queues[heavy]:
-            lights: Sequence[int] = flows.takers[queue]
-            if len(lights) > LIGHTS:
-                lights = nsmallest(LIGHTS, lights, key=self.busy)
-            for light in lights:
+            takers = flows.takers[queue]
+            if takers not in chosen:
+                chosen[takers] = takers if len(takers) <= LIGHTS else nsmallest(LIGHTS, takers, key=self.busy)
+            for light in chosen[takers]:
                 if light != heavy:
                     yield queue, light, None
                     for back in self.queues[light]:
-                        if flows.rate[back] < flows.rate[queue] and heavy in flows.takers[back]:
+                        if flows.comes[back] < flows.comes[queue] and heavy in flows.takers[back]:
                             yield queue, light, back
 
-    def after(self, heavy: int, change: Change) -> tuple[list[int], list[int]]:
-        """The queues of both."""
-        queue, light, back = change
-        kept = [each for each in self.queues[heavy] if each != queue] + ([] if back is None else [back])
-        return sorted(kept), sorted([queue, *(each for each in self.queues[light] if each != back)])
+    def after(self, member: int, more: int | None, less: int | None) -> float:
+        """What waits at the member with one queue more, and one less."""
+        flows, (lag, comes, moved_lag, moved) = self.flows, self.work[member]
+        for queue, sign in ((more, 1), (less, -1)):
+            if queue is None:
+                continue
+            if flows.owner[queue] == member:
+                lag, comes = lag + sign * flows.lag[queue], comes + sign * flows.comes[queue]
+            else:
+                moved_lag, moved = moved_lag + sign * flows.lag[queue], moved + sign * flows.comes[queue]
+        return flows.waits(member, Work(lag, comes, moved_lag, moved))
 
     def saved(self, heavy: int, change: Change) -> float:
+        """By how much less waits, less what a change must save; of changes that do not pay nothing more is said than
+        that they do not."""
+        self.weighed += 1
         queue, light, back = change
-        kept, taken = self.after(heavy, change)
         gain = self.flows.least_gain
-        due = gain(queue, light) - gain(queue, heavy)
+        saved = self.waits[heavy] + self.waits[light] - gain(queue, light) + gain(queue, heavy)
         if back is not None:
-            due += gain(back, heavy) - gain(back, light)
-        now = self.waits[heavy] + self.waits[light]
-        return now - self.waits_with(heavy, kept) - self.waits_with(light, taken) - due
+            saved += gain(back, light) - gain(back, heavy)
+        if saved > NOTHING:
+            saved -= self.after(heavy, back, queue)
+        if saved > NOTHING:
+            saved -= self.after(light, queue, back)
+        return saved
 
     def make(self, heavy: int, change: Change) -> None:
+        """The change of a member's queue."""
         queue, light, back = change
-        self.queues[heavy], self.queues[light] = self.after(heavy, change)
-        self.at[queue] = light
-        if back is not None:
-            self.at[back] = heavy
+        for each, before, after in ((queue, heavy, light), (back, light, heavy)):
+            if each is not None:
+                self.queues[before].remove(each)
+                insort(self.queues[after], each)
+                self.at[each] = after
         for member in (heavy, light):
-            self.waits[member] = self.waits_with(member, self.queues[member])
+            self.work[member] = self.flows.work(member, self.queues[member])
+            self.waits[member] = self.flows.waits(member, self.work[member])
+
+    def settle(self) -> None:
+        """Make the best change for the member at which most waits, until none pays."""
+        aside: set[int] = set()
+        while waiting := [(-self.waits[member], member) for member in self.behind() if member not in aside]:
+            heavy = min(waiting)[1]
+            changes = islice(self.changes(heavy), CHANGES - self.weighed)
+            saved, best = max(
+                ((self.saved(heavy, change), change) for change in changes), key=itemgetter(0), default=(0.0, None)
+            )
+            if best is None or saved <= NOTHING:
+                aside.add(heavy)
+            else:
+                self.make(heavy, best)
+                aside.clear()
 
 
 def pays(flows: Flows) -> tuple[int, ...]:
     """Of each queue its member after the moves that pay."""
-    owned = flows.queues_of(flows.owner)
-    draft = _Draft(flows, list(flows.owner), owned, [flows.waits(member, own) for member, own in enumerate(owned)])
-    aside: set[int] = set()
-    while waiting := [(-draft.waits[member], member) for member in draft.behind() if member not in aside]:
-        heavy = min(waiting)[1]
-        best = max(draft.changes(heavy), key=lambda change: draft.saved(heavy, change), default=None)
-        if best is None or draft.saved(heavy, best) <= NOTHING:
-            aside.add(heavy)
-        else:
-            draft.make(heavy, best)
-            aside.clear()
-    return tuple(draft.at)
+    moving = Moving.of(flows)
+    moving.settle()
+    return tuple(moving.at)

@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from compare import QueueLoad, moves_that_pay
 from protocols import Group, GroupError
 from protocols.load_aware import Flows, pays
+from protocols.load_aware.paying import CHANGES, Moving
 from tools.loads.day import ASK_S, Contender, Seen, live
 from tools.loads.families import Load
 
@@ -17,7 +18,7 @@ EVERYBODY = (0, 1)
 
 def flows(rate: tuple[float, ...], lag: tuple[float, ...], owner: tuple[int, ...]) -> Flows:
     takers = [EVERYBODY] * len(rate)
-    return Flows(rate, lag, [1.0] * len(rate), takers, owner, [100.0, 100.0], move_s=3.0, horizon_s=30.0)
+    return Flows(rate, lag, takers, owner, [100.0, 100.0], move_s=3.0, horizon_s=30.0)
 
 
 @pytest.mark.parametrize(
@@ -43,6 +44,19 @@ def test_a_move_is_made_where_it_saves_more_than_it_costs(
     assert moved == sorted(each for each, before, after in zip(rate, owner, at, strict=True) if before != after)
 
 
+@pytest.mark.parametrize("used", [0.6, 0.9])
+def test_no_more_changes_are_weighed_than_some_seconds_allow(used: float) -> None:
+    """1,000 queues by Zipf's law and 50 members, dealt out in turn: some have too much, and it helps them."""
+    weights = [(number + 1) ** -0.7 for number in range(1000)]
+    rate = tuple(used * 5000 * weight / sum(weights) for weight in weights)
+    owner, everybody = tuple(number % 50 for number in range(1000)), tuple(range(50))
+    many = Flows(rate, (0.0,) * 1000, [everybody] * 1000, owner, [100.0] * 50, move_s=3.0, horizon_s=30.0)
+    moving = Moving.of(many)
+    moving.settle()
+    assert 0 < moving.weighed <= CHANGES
+    assert many.waits_in_all(moving.at) < 0.8 * many.waits_in_all(owner)
+
+
 @st.composite
 def groups(draw: st.DrawFn) -> Flows:
     size = draw(st.integers(1, 8))
@@ -58,7 +72,7 @@ def groups(draw: st.DrawFn) -> Flows:
 def test_what_is_said_to_wait_is_what_waits_as_the_group_lives_on(given: Flows) -> None:
     """Beside the fluid of docs/load.md, second by second: before the moves, which are made after 15 s, and after."""
     seconds, seen_lag = 45, {}
-    load = Load("made", "", (tuple(given.rate),) * seconds, (tuple(given.capacity),) * seconds)
+    load = Load("made", "", (tuple(given.comes),) * seconds, (tuple(given.capacity),) * seconds)
 
     def ask(seen: Seen) -> tuple[int, ...]:
         if not seen.second:
