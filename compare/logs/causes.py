@@ -164,10 +164,19 @@ class _Court:
             found += [(each.at, cause) for cause in self._from_clients(each, before)]
         if not found:
             found.append((each.at, Doubt(_ANY, (), each.events[:2], self._would_decide(each))))
-        self._returns.end(each, place)
         ordered = [one for _, one in sorted(found, key=lambda known: known[0])]
+        if each.consumer_protocol and each.at_broker and not self._is_next(each, before):
+            ordered = [_in_doubt(one) for one in ordered]
+        self._returns.end(each, place)
         causes, doubts = _together(ordered)
         return replace(each, causes=causes, doubts=doubts)
+
+    def _is_next(self, each: Rebalance, before: Rebalance | None) -> bool:
+        """Whether the broker's line of the epoch before is there, or it is the group's first: else what is told since
+        may have raised one of which no line is there."""
+        if before is None:
+            return each.generation in {1, 2}
+        return self._returns.follows and before.at_broker
 
     def _raised(self, joins: Sequence[Join], each: Rebalance) -> list[Cause | Doubt]:
         """Of a client's epoch: the join that raised it, or one of several."""
@@ -341,8 +350,8 @@ def _is_dated_by_clients(each: Rebalance) -> bool:
 
 
 def _in_doubt(one: Cause | Doubt) -> Cause | Doubt:
-    """A client of the consumer protocol may hear of the epoch before the one that it raised: which of two it was, only
-    the broker's log tells."""
+    """A client of the consumer protocol may hear of the epoch before the one that it raised, and of an epoch of the
+    broker's the line may be missing: which of two it was, only all lines of the broker's log tell."""
     if isinstance(one, Doubt):
         return one
     return Doubt(tuple(dict.fromkeys((one.name, *_ANY))), one.members, one.events, "the broker's log")

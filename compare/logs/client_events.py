@@ -133,10 +133,12 @@ class Leaves(Moves):
 
 @record
 class Joined(OfClient):
-    """It is in a generation; ``generation``: None where not printed."""
+    """It is in a generation; ``generation``: None where not printed; ``waited_ms``: since it asked to join, 0 where
+    that is not printed."""
 
     generation: int | None = None
     protocol: str = ""
+    waited_ms: int = 0
 
 
 @record
@@ -261,6 +263,11 @@ class Unauthenticated(OfClient):
     """A broker did not take its credentials; ``why``: in the client's words."""
 
     why: str
+
+
+@record
+class CutInAuthentication(OfClient):
+    """A connection ended before the broker had let the client in, and the client does not know why."""
 
 
 @record

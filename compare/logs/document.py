@@ -171,7 +171,7 @@ def _happening(log: GroupLog, event: Happening) -> Json:
     """With the fields of a rebalance, of which it has no time to settle, no generation and no pause."""
     told = Rebalance(group=log.group, begun=event.at, events=event.events)
     if event.or_else:
-        doubt = Doubt((event.cause, event.or_else), event.members, event.events, event.would_decide)
+        doubt = Doubt((event.cause, *event.or_else), event.members, event.events, event.would_decide)
         return _rebalance(log, replace(told, doubts=(doubt,)))
     return _rebalance(log, replace(told, causes=(Cause(event.cause, event.members, event.events, event.detail),)))
 

@@ -83,6 +83,7 @@ class Draft(Timed):
     notes: list[Event] = field(default_factory=list)
     before: tuple[str, ...] | None = None
     after: tuple[str, ...] | None = None
+    is_known: bool = False
     first: float = 0.0
     is_one_of_several: bool = False
 
@@ -217,16 +218,19 @@ class Collector:
         self._epoch(event, event.epoch, True)
 
     def _joined_in(self, number: int | None, event: Event) -> Draft:
-        each = self._unnumbered(event.at) if number is None else self._generation(number, event.at)
+        each = self._unnumbered(event) if number is None else self._generation(number, event.at)
         each.events.append(event)
         self._latest_of[id(event.stream)] = each
         return each
 
-    def _unnumbered(self, at: float) -> Draft:
-        """Some clients do not print the generation: the one that is there, or their own cluster of joins."""
+    def _unnumbered(self, event: Event) -> Draft:
+        """Some clients do not print the generation: the one that is there, or their own cluster of joins. Where they
+        print how long they waited, a generation that the broker completed meanwhile is theirs."""
+        at, waited = event.at, event.waited_ms / 1000 if isinstance(event, Joined) else 0.0
         for each in reversed(self.found[-_RECENT:]):
             since = each.stabilized if each.stabilized is not None else each.ready
-            if since is not None and since - _ONE_JOIN_S < at < each.over + _ONE_JOIN_S:
+            longest = _ONE_JOIN_S if each.count is None else max(_ONE_JOIN_S, waited)
+            if since is not None and since - _ONE_JOIN_S < at < each.over + longest:
                 return each
             # Who joined waits for the leader's assignment, of which the broker's line may be missing.
             waits = each.stabilized is None or (each.ready is None and each.count is not None)

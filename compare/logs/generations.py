@@ -45,6 +45,10 @@ _AT_ONCE_S = 0.02
 
 _BEFORE_S = 1.0
 
+_MOST_NAMES = 2_000_000
+"""So many names all lists of a group's members hold at most: each rebalance has its own, or a group that grows by one
+member at a time would need the square of their number."""
+
 _ALONE = (SessionOver, UnknownMember, Loading, NotCoordinator)
 """What a client notices before it joins again: the group's rebalance begins with its join."""
 
@@ -253,11 +257,12 @@ def _used(event: Event) -> Iterable[str]:
 
 
 def _members(drafts: Sequence[Draft], broker_seen: bool) -> None:
-    """Who is in the group before and after, where the logs give it completely."""
+    """Who is in the group before and after, where the logs give it completely and there are not too many to list."""
+    most = _MOST_NAMES // max(1, len(drafts))
     known: set[str] | None = None
     last: Draft | None = None
     for each in drafts:
-        each.before = None if known is None else tuple(sorted(known))
+        each.before = None if last is None else last.after
         if each.listed is not None:
             follows = last is not None and last.listed is not None and each.generation == (last.generation or 0) + 1
             if follows and known is not None and not broker_seen:
@@ -267,14 +272,16 @@ def _members(drafts: Sequence[Draft], broker_seen: bool) -> None:
             known = set(each.listed)
         elif each.emptied:
             known = set()
-        else:
-            start = known if known is not None else (set() if each.generation == 1 else None)
-            if start is not None:
-                gone = {departure.member for departure in each.departures}
-                known = (start - gone) | (each.joined.keys() - gone) | set(each.seen)
-                if each.count is not None and len(known) != each.count:
-                    known = None
-        each.after = None if known is None else tuple(sorted(known))
+        elif known is not None or each.generation == 1:
+            gone = {departure.member for departure in each.departures}
+            known = set() if known is None else known
+            known -= gone
+            known |= each.joined.keys() - gone
+            known |= each.seen.keys()
+            if each.count is not None and len(known) != each.count:
+                known = None
+        each.is_known = known is not None
+        each.after = None if known is None or len(known) > most else tuple(sorted(known))
         if each.before is None and each.generation == 1:
             each.before = ()
         last = each

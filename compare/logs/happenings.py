@@ -9,6 +9,7 @@ from typing import TypeGuard
 from compare.logs.broker_events import InstanceFenced, InstanceHeld, OfMember, Replaced, WentAway
 from compare.logs.client_events import (
     CoordinatorGone,
+    CutInAuthentication,
     DeniedGroup,
     DeniedTopic,
     Fatal,
@@ -62,7 +63,7 @@ def _static(events: Sequence[Event], processes: Processes) -> list[Happening]:
         else:
             new = event.member or _new_id(event, joins)
             restarted = _restarted(event.at, event.old, new, (event,), processes)
-            found.append(replace(restarted, or_else="") if event.old in closed else restarted)
+            found.append(replace(restarted, or_else=()) if event.old in closed else restarted)
     return found or _static_from_clients(events, fenced, processes)
 
 
@@ -75,7 +76,7 @@ def _restarted(at: float, old: str, new: str, lines: tuple[Event, ...], processe
         return Happening("static_member_restarted", at, _named(new or old), lines)
     who = f"the log of the process that was {client_of(old)} before"
     return Happening(
-        "static_member_restarted", at, _named(new or old), lines, or_else="fenced_instance", would_decide=who
+        "static_member_restarted", at, _named(new or old), lines, or_else=("fenced_instance",), would_decide=who
     )
 
 
@@ -124,6 +125,12 @@ def _refused(events: Sequence[Event]) -> list[Happening]:
 NOT_AUTHORIZED, NOT_AUTHENTICATED = REFUSALS = "authorization_failed", "authentication_failed"
 
 
+_CUT = "security_protocol_mismatch", (NOT_AUTHENTICATED, "network_cut")
+"""What ends a connection while the client is let in: TLS on a port without it or the other way round, credentials that
+a broker does not take and says nothing about, a firewall or the network."""
+
+_WHAT_CUT = "security.protocol of the client and of the broker's listener, and that broker's log"
+
 _PRINTED = re.compile(r"[\[\]{}']")
 """What lists and sets of topics are printed with."""
 
@@ -140,10 +147,13 @@ def _denied(events: Sequence[Event]) -> list[Happening]:
     found: list[Happening] = []
     latest: dict[tuple[str, str, str], tuple[int, float]] = {}
     for event in events:
-        if not is_refused(event):
-            continue
-        if isinstance(event, Unauthenticated):
+        or_else: tuple[str, ...] = ()
+        if isinstance(event, CutInAuthentication):
+            (name, or_else), detail = _CUT, ""
+        elif isinstance(event, Unauthenticated):
             name, detail = NOT_AUTHENTICATED, event.why
+        elif not is_refused(event):
+            continue
         else:
             what = (
                 f"topics {_PRINTED.sub('', event.topics)}".strip()
@@ -155,7 +165,8 @@ def _denied(events: Sequence[Event]) -> list[Happening]:
         place, at = latest.get(key, (len(found), float("-inf")))
         if event.at - at > _ONE_LOAD_S:
             place = len(found)
-            found.append(Happening(name, event.at, _named(event.client), (event,), detail))
+            decides = _WHAT_CUT if or_else else ""
+            found.append(Happening(name, event.at, _named(event.client), (event,), detail, or_else, decides))
         latest[key] = place, event.at
     return found
 

@@ -9,6 +9,7 @@ from bisect import bisect_right
 from collections import defaultdict
 from collections.abc import Callable, Container, Sequence
 from dataclasses import replace
+from functools import lru_cache
 from itertools import groupby
 
 from compare.logs.broker_events import OfMember, Replaced
@@ -47,6 +48,7 @@ from compare.logs.events import Event, Stream
 _UUID = re.compile(r"-[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$")
 
 
+@lru_cache(1 << 16)
 def client_of(member: str) -> str:
     """The client id (of a static member: the instance id) that a member id of the classic protocol begins with."""
     return _UUID.sub("", member)

@@ -3,12 +3,14 @@
 import json
 import re
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 
 from compare.logs.broker_events import OtherKind
 from compare.logs.client_events import (
     Asked,
     ClientStarted,
     CoordinatorGone,
+    CutInAuthentication,
     DeniedGroup,
     DeniedTopic,
     Epoch,
@@ -127,6 +129,7 @@ _JAVA = table(
     (DeniedTopic, "Not authorized to commit to topics {topics}"),
     (DeniedTopic, "OffsetCommit failed due to not authorized to commit to topics {topics}"),
     (Unauthenticated, "Connection to node {} failed authentication due to: {why}"),
+    (CutInAuthentication, "Connection to node {} terminated during authentication{}"),
     (Rebootstrapped, "Rebootstrapping with {}"),
     (ClientStarted, "Cluster ID: {}"),
     (Subscribed, "Subscribed to topic(s): {topics}"),
@@ -218,6 +221,8 @@ _KAFKAJS = {
 """Messages of kafkajs; their parts are fields of the JSON line."""
 
 _CRASH = "[Consumer] Crash: "
+_LONGEST_WAIT_MS = 3_600_000
+"""A join that is said to have taken longer is not believed."""
 
 
 def is_idle_java(line: str) -> bool:
@@ -337,7 +342,11 @@ def of_kafkajs(message: str, fields: Mapping[str, object], place: Place) -> Read
     parts = {part: value for part, name in named.items() if isinstance(value := fields.get(name), str) and value}
     if event is ToldToRejoin and "not the correct coordinator" in said:
         event = NotCoordinator
-    return "kafkajs", None if event is None else event(place=place, **parts)
+    found = None if event is None else event(place=place, **parts)
+    waited = fields.get("duration")
+    if isinstance(found, Joined) and isinstance(waited, int) and 0 < waited < _LONGEST_WAIT_MS:
+        found = replace(found, waited_ms=waited)
+    return "kafkajs", found
 
 
 def _denied(fields: Mapping[str, object], place: Place) -> DeniedGroup | DeniedTopic | None:

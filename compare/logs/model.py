@@ -127,6 +127,7 @@ class Rebalance(Timed):
     ``causes``: certain ones, ``doubts``: the rest; ``waited_for``: who joined last or was removed for not joining, with
     the lines that tell in ``waiting``; ``pauses``: member or client to the times between which it was without its
     partitions; ``deploy``: number of the run of restarts that it belongs to; ``first``: time of the first line;
+    ``is_known``: whether the logs give all members after it, though ``after`` may leave out too many of them;
     ``is_one_of_several``: that begin within the time that the lines print, so that their order tells nothing.
     """
 
@@ -149,6 +150,7 @@ class Rebalance(Timed):
     notes: tuple[Event, ...] = ()
     before: tuple[str, ...] | None = None
     after: tuple[str, ...] | None = None
+    is_known: bool = False
     causes: tuple[Cause, ...] = ()
     doubts: tuple[Doubt, ...] = ()
     waited_for: tuple[str, ...] = ()
@@ -184,7 +186,7 @@ class Happening:
     members: tuple[str, ...]
     events: tuple[Event, ...]
     detail: str = ""
-    or_else: str = ""
+    or_else: tuple[str, ...] = ()
     would_decide: str = ""
 
 

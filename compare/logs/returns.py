@@ -125,7 +125,7 @@ class Returns:
                 self.present[member] = each.over
                 self._present_clients[client_of(member)] += 1
             self._ever.add(member)
-        known = each.after is not None and each.count is not None
+        known = each.is_known and each.count is not None
         self._was_complete = self._was_complete and known
         self._complete = self._complete and (known or each.consumer_protocol)
         if each.after is not None:

@@ -215,7 +215,8 @@ def _judged(
     if locked := _locked_by(each, before, locks):
         dead, waits = locked
         each = replace(each, events=(*waits[:2], *each.events))
-        names, members = ["orderly_lock_held_by_dead_member"], dead
+        joins = [kind for kind, _ in came if kind == "member_joined"][:1]  # it takes what is free by now, too
+        names, members = ["orderly_lock_held_by_dead_member", *joins], dead
     elif fresh or (active and not came and not moved):
         kind, event = (fresh or active)[0]
         names = [kind, "member_joined"] if came and came[0][0] == "member_joined" else [kind]

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 
 from compare.formatting import number, several
 from compare.logs.document import Json
-from compare.logs.happenings import NOT_AUTHENTICATED, NOT_AUTHORIZED
+from compare.logs.happenings import NOT_AUTHENTICATED, NOT_AUTHORIZED, REFUSALS
 from compare.logs.lines import joined
 from compare.logs.unnamed import UNNAMED
 from compare.showing.console import print_line, print_table
@@ -40,6 +40,8 @@ _SAID = {
     "broker_up": "a broker was back in the routes",
     NOT_AUTHORIZED: "{who} was denied",
     NOT_AUTHENTICATED: "{who} was not let in",
+    "security_protocol_mismatch": "{who} and the broker's port differ in their security protocol",
+    "network_cut": "its network was cut",
     "topic_rights_changed": "the right to read a topic was changed",
     "name_server_restarted": "a name server was started anew, and did not know all brokers yet",
     "queues_changed": "a topic had another number of queues",
@@ -84,7 +86,7 @@ def told(each: Json, is_event: bool, group: Json) -> str:
 
 def _may_rebalance(event: Json, group: Json) -> bool:
     """Whether a rebalance may have come of an event, which is told apart or in no line."""
-    return group["kind"] == UNNAMED or event["cause"] in {NOT_AUTHORIZED, NOT_AUTHENTICATED}
+    return group["kind"] == UNNAMED or any(name in REFUSALS for name in event["causes"])
 
 
 def _stated(stated: Json) -> str:

@@ -301,6 +301,33 @@ def test_each_client_says_in_its_own_words_what_it_is_denied(
         assert "READ" in remedy
 
 
+def test_a_connection_that_ends_while_a_client_is_let_in_has_candidates(tmp_path: Path) -> None:
+    """A Java client 4.4.0 that spoke TLS to a port without it: its words do not tell what it was."""
+    said = (
+        "2026-11-29 08:21:{:02d},908 [main] WARN org.apache.kafka.clients.NetworkClient - [Consumer clientId=sec-3,"
+        " groupId=sec] Connection to node -1 (/127.0.0.1:24200) terminated during authentication. This may happen due"
+        " to any of the following reasons: (1) Firewall blocking Kafka TLS traffic (eg it may only allow HTTPS"
+        " traffic), (2) Transient network issue.\n"
+    )
+    (tmp_path / "client-sec-3.log").write_text("".join(map(said.format, (37, 38, 59))), encoding="utf-8")
+    (group,) = report([tmp_path / "client-sec-3.log"])["groups"]
+    (event,) = group["events"]
+    assert (event["cause"], event["who"], group["rebalances"]) == (None, ["sec-3"], [])
+    assert event["causes"] == ["security_protocol_mismatch", "authentication_failed", "network_cut"]
+
+
+def test_a_lock_that_ends_as_a_member_joins_is_told_with_the_join() -> None:
+    """RocketMQ 5.5.0: an orderly consumer was killed, and started again just before its locks ran out."""
+    (group,) = report(sorted((INCIDENTS / "rmq-lock-and-join-55").iterdir()))["groups"]
+    both = next(each for each in group["rebalances"] if each["cause"] == "orderly_lock_held_by_dead_member")
+    assert [(each["cause"], len(each["members"])) for each in both["stated"]] == [
+        ("orderly_lock_held_by_dead_member", 1),
+        ("member_joined", 1),
+    ]
+    dead, new = (each["members"][0] for each in both["stated"])
+    assert dead != new
+
+
 def test_a_longer_session_is_advised_by_silences_that_are_known_alone() -> None:
     """A real Kafka 4.4.0 stood still for 40 s, and took READ from franz-go, which prints no session timeout."""
     folder = INCIDENTS / "frozen-and-denied-franz-go-44"

@@ -102,6 +102,13 @@ WHOLE, JNX = ((0, None),), "client-jnx-gamma.log"
         ("broker-frozen-aiokafka-3b-41", {"client-re-1.log": WHOLE, "client-re-2.log": ((0, 29), (64, None))}),
         # It says that it was too slow, as one that stood still does when it runs again, and its log ends.
         ("consumer-protocol-frozen-and-killed-44", {JNX: ((0, 180),)}),
+        # The lines of the epoch before are missing, which the member that left just then had raised.
+        (
+            "consumer-protocol-confluent-44",
+            {"broker.log": ((0, 15), (17, None)), "client-rd-1.log": WHOLE, "client-rd-3.log": WHOLE},
+        ),
+        # By how long it waited it was in the generation that the broker completed three seconds before.
+        ("slow-and-frozen-kafkajs-44", {"broker.log": ((7, 8),), "client-kaf-alpha.log": ((1, None),)}),
         # Two left, and nothing tells whether the first one's rebalance was through.
         ("rolling-deploy-busy-41", {"client-pcl-3.log": ((96, None),), "client-pcl-4.log": ((156, 245),)}),
     ],

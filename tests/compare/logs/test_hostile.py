@@ -163,6 +163,24 @@ def test_work_is_linear_in_the_number_of_names(tmp_path: Path) -> None:
     assert work(100, 400) <= 2.5 * work(100, 200)
 
 
+def test_lists_of_members_are_bounded_in_a_group_that_grows(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each rebalance has its list: of 20 rebalances and 100 names in all, those of up to 5 members are given."""
+    monkeypatch.setattr("compare.logs.generations._MOST_NAMES", 100)
+    text = []
+    for number in range(20):
+        text.append(
+            f"Preparing to rebalance group g in state PreparingRebalance with old generation {number} (reason: Adding"
+            f" new member w{number}-{UUID.format(number)} with group instance id null; client reason: not provided)."
+        )
+        text.append(f"Stabilized group g generation {number + 1} with {number + 1} members.")
+    told = groups(tmp_path, lines(*text))["g"]["rebalances"]
+    assert [each["cause"] for each in told] == ["member_joined"] * 20
+    assert [len(each["members_after"]) if each["members_after"] else None for each in told] == [
+        *range(1, 6),
+        *[None] * 15,
+    ]
+
+
 def test_everything_before_the_cut_of_a_packed_file_is_used_and_the_cut_is_told(tmp_path: Path) -> None:
     text = storm(300, 5).encode()
     packed = gzip.compress(text)
