@@ -25,7 +25,7 @@ POISON = {"at": "10s", "poison": "X-0"}
             "given_again",
             "10ms",
             {},
-            [{"at": "30s", "crash": "c1"}],
+            [{"at": "31s", "crash": "c1"}],
             "the client of c1 is gone after c1 crashes",
             "restarts of the members",
         ),
