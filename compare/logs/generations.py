@@ -164,7 +164,8 @@ class _Sharing:
             return gone
         if begun is None:
             return replace(gone, unplaced=each.generation is not None)
-        if gone.at > (begun if gone.how == "not_rejoined" else begun - _BEFORE_S):  # a removal ends a rebalance
+        is_others = each.trigger in {"leave", "expire"} and gone.member not in each.trigger_members
+        if gone.at > (begun if is_others or gone.how == "not_rejoined" else begun - _BEFORE_S):  # a removal ends one
             return gone
         return replace(gone, unplaced=True)
 
