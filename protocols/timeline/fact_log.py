@@ -7,7 +7,7 @@ would take as much memory as the fact itself, so it is made where somebody looks
 from array import array
 from collections.abc import Iterator, Sequence
 from itertools import chain
-from typing import Any, TypeVar, cast, overload
+from typing import TypeVar, cast, overload
 
 from protocols.engine.nodes import Time
 from protocols.load import quickly_made
@@ -26,7 +26,7 @@ class FactLog(Sequence[ObservedFact]):
     def __init__(self) -> None:
         self._times, self._roots, self._causes = array("d"), array("q"), array("q")
         self._nodes: list[str] = []
-        self._facts: list[Any] = []
+        self._facts: list[tuple[object, ...]] = []
         self._by_kind: dict[type, array[int]] | None = None
 
     def add(self, now: Time, node: str, fact: tuple[object, ...], root: int, cause: int) -> None:
@@ -45,7 +45,7 @@ class FactLog(Sequence[ObservedFact]):
 
     def told(self, kind: type[F]) -> Iterator[tuple[Time, F]]:
         """The facts of this kind, each with its time. No fact is added any more."""
-        times, facts = self._times, self._facts
+        times, facts = self._times, cast("list[F]", self._facts)
         return ((times[place], facts[place]) for place in self._places(kind))
 
     def of_kinds(self, *kinds: type) -> Iterator[ObservedFact]:
