@@ -30,8 +30,8 @@ _LEAST_EQUAL = 8
 
 @dataclass(slots=True)
 class TextOrder:
-    """Whether the lines that were seen are in the order of their text; ``equal``: how many show the time of the one
-    before them."""
+    """Whether the lines that were seen are in the order of their text; ``equal``: how many others show the time of the
+    one before them."""
 
     is_sorted: bool = True
     equal: int = 0
@@ -43,7 +43,7 @@ class TextOrder:
         """The next line of the file, and its time."""
         self.is_sorted = self.is_sorted and line >= self._last
         self.whole_seconds = self.whole_seconds and (stamp is None or stamp == int(stamp))
-        self.equal += stamp is not None and stamp == self._stamp
+        self.equal += stamp is not None and stamp == self._stamp and line != self._last
         self._last, self._stamp = line, stamp
 
     @property

@@ -160,6 +160,8 @@ class Connection(asyncio.Protocol):
         self._ready: list[bytes] = []
         """Written while requests are handed on: it goes out together, because each call of the system costs time."""
         self._ready_bytes = 0
+        self._worked_bytes = 0
+        """Of answers that are encoded in part."""
         self._message: Message | None = None
         """A request that was long to read: it is handed on when others have had their turn."""
 
@@ -213,11 +215,11 @@ class Connection(asyncio.Protocol):
 
     @property
     def unsent(self) -> int:
-        """Bytes of answers that the client has not taken."""
+        """Bytes of answers that the client has not taken, as far as they are encoded."""
         if self._transport is None or self.is_closing:
             return 0
         held = 0 if self._talking is None else self._talking.held
-        return self._transport.get_write_buffer_size() + self._ready_bytes + held
+        return self._transport.get_write_buffer_size() + self._ready_bytes + self._worked_bytes + held
 
     @property
     def is_closing(self) -> bool:
@@ -274,9 +276,12 @@ class Connection(asyncio.Protocol):
     def _written(self, content: Sequence[bytes]) -> None:
         """An answer is encoded."""
         self._put(content)
+        self._relieve()
+        self.pump()
+
+    def _relieve(self) -> None:
         if self.unsent > SMALL:
             self.world.relieve(self.name)
-        self.pump()
 
     def _put(self, content: Sequence[bytes]) -> None:
         if self.cut:
@@ -295,11 +300,16 @@ class Connection(asyncio.Protocol):
         client is gone: it may change more than the answer."""
         until = self.world.loop.time() + AT_ONCE_S
         for piece in work:
-            if piece:
+            if piece and not self.is_closing:
                 worked.append(piece)
+                self._worked_bytes += len(piece)
             if self.world.loop.time() > until:
+                self._relieve()
+                if self.is_closing:
+                    worked.clear()
                 self._go_on_later(work, worked)
                 return
+        self._worked_bytes -= sum(map(len, worked))
         self._written(worked)
 
     def hang_up(self) -> None:
