@@ -58,6 +58,8 @@ SAID: Final = {
     "ShareFetch": Said("share fetch", "asks for records, and says what became of those that were given before"),
     "ShareFetchAnswer": Said("share fetch", "gives out records, which are locked from now on, or has none"),
     "ClientHeartbeat": Said("heartbeat", "says that the client is alive; the proxy renews for it as long as it does"),
+    "QueryRoute": Said("route", "asks the proxy where a topic's queues are"),
+    "TopicRoute": Said("route", "answers with the topic's queues, at the proxy's address"),
     "QueryAssignment": Said("assignment", "asks where to ask for records of a topic"),
     "Assignment": Said("assignment", "answers with the brokers: nobody is assigned a queue"),
     "ReceiveMessage": Said("receive", "asks for records of any queue of the broker, and waits up to 20 s for some"),
