@@ -22,6 +22,7 @@ from rocketmq_selfbalance.proxy.protobuf import encode as protobuf
 from rocketmq_selfbalance.proxy.requests import QueryRouteRequest, ReceiveMessageRequest, TelemetryCommand
 from rocketmq_selfbalance.remoting import Frame, encode
 from rocketmq_selfbalance.wire.cluster import NAME_SERVER, RocketMQCluster
+from rocketmq_selfbalance.wire.served import Served
 from tests.rocketmq_selfbalance.grpc.frames_made import (
     DATA,
     END_HEADERS,
@@ -109,7 +110,7 @@ async def _members(turns: Turns) -> list[list[str]]:
     """Members that wait for one record, are silent together, or go together."""
     world = Sockets(seed=1, limits=Limits(connections=4 * MEMBERS))
     cluster = await RocketMQCluster.start(world, epoch_ms=0.0, topics={"orders": {_BROKER: 1}})
-    served, process, loop = cluster.broker(_BROKER), world.processes[_BROKER], asyncio.get_running_loop()
+    served, loop = cluster.broker(_BROKER), asyncio.get_running_loop()
     assert served is not None
     wires = [Wire(world, _BROKER) for _ in range(MEMBERS)]
     beats = [encode(Frame(34, 1, {}, json.dumps(_beat(f"c{at}", ["orders"])).encode())) for at in range(MEMBERS)]
@@ -126,15 +127,7 @@ async def _members(turns: Turns) -> list[list[str]]:
         lambda: not served.broker.held, lambda: loop.call_soon(asks.connection.data_received, sent)
     )
     rows.append([*woken, "record that all wait for"])
-    channels = served.broker.consumers.groups["g"].channels
-    silent = list(channels)[: MEMBERS // 2]
-    for channel in silent:
-        channels[channel].last_update = -1e9
-    over = await turns.until(
-        lambda: not any(channel in process.connections for channel in silent),
-        lambda: process.set_timer(SCAN, world.tell_time()),
-    )
-    rows.append([*over, "half of them silent"])
+    rows.append(await _half_silent(turns, world, served))
     gone = await turns.until(lambda: not served.places, lambda: [wire.close() for wire in wires])
     rows.append([*gone, "the others closed"])
     assert world.failures == []
@@ -147,21 +140,28 @@ async def _silent(turns: Turns) -> list[list[str]]:
     world = Sockets(seed=1, limits=Limits(connections=4 * SILENT))
     settings = BrokerSettings(notify_consumer_ids_changed_enable=False)
     cluster = await RocketMQCluster.start(world, epoch_ms=0.0, topics={"orders": {_BROKER: 1}}, broker=settings)
-    served, process = cluster.broker(_BROKER), world.processes[_BROKER]
+    served = cluster.broker(_BROKER)
     assert served is not None
     wires = [Wire(world, _BROKER) for _ in range(SILENT)]
     beats = [encode(Frame(34, 1, {}, json.dumps(_beat(f"c{at}", ["orders"])).encode())) for at in range(SILENT)]
     rows = [[*await turns.of(wires, beats, wires), f"heartbeat of {SILENT:,}"]]
+    rows.append(await _half_silent(turns, world, served))
+    await world.close()
+    return rows
+
+
+async def _half_silent(turns: Turns, world: Sockets, served: Served) -> list[str]:
+    """The row of half of the group's members, whose time is over at once."""
+    process = world.processes[_BROKER]
     channels = served.broker.consumers.groups["g"].channels
-    silent = list(channels)[: SILENT // 2]
+    silent = list(channels)[: len(channels) // 2]
     for channel in silent:
         channels[channel].last_update = -1e9
     over = await turns.until(
         lambda: not any(channel in process.connections for channel in silent),
         lambda: process.set_timer(SCAN, world.tell_time()),
     )
-    await world.close()
-    return [*rows, [*over, "half of them silent"]]
+    return [*over, "half of them silent"]
 
 
 async def _proxy(turns: Turns) -> list[list[str]]:
