@@ -31,13 +31,14 @@ def queue_json(queue: Queue) -> dict[str, str | int]:
 _quoted: Final = lru_cache(maxsize=1024)(json_text)
 
 
-def with_queue_keys(beside: Mapping[str, object], name: str, rows: Iterable[tuple[Queue, object]]) -> Iterator[bytes]:
-    """An object with what stands beside, and under ``name`` an object whose keys are queues. Its bytes come in pieces,
-    and rows are taken when their piece is."""
+def in_pieces(beside: Mapping[str, object], name: str, rows: Iterable[tuple[Queue | str, object]]) -> Iterator[bytes]:
+    """An object with what stands beside, and under ``name`` an object whose keys are queues or texts. Its bytes come in
+    pieces, and rows are taken when their piece is."""
     first = "".join(f"{json_text(key)}:{json_text(value)}," for key, value in beside.items())
     told, comma = [f"{{{first}{json_text(name)}:{{"], ""
-    for count, (queue, value) in enumerate(rows, 1):
-        told.append(f"{comma}{_queue_key(queue)}:{json_text(value)}")
+    for count, (key, value) in enumerate(rows, 1):
+        named = json_text(key) if isinstance(key, str) else _queue_key(key)
+        told.append(f"{comma}{named}:{json_text(value)}")
         comma = ","
         if count % _TOGETHER == 0:
             yield "".join(told).encode()
@@ -50,7 +51,7 @@ def _queue_key(queue: Queue) -> str:
 
 
 _TOGETHER: Final = 500
-"""Queues of which is told in one turn."""
+"""Rows of which is told in one turn."""
 
 Answered: TypeAlias = tuple[int, Mapping[str, str], Sequence[bytes] | Iterator[bytes], str | None]
 """Code, fields, parts of the body, remark; an iterator of parts that take longer."""
@@ -166,4 +167,4 @@ def notice(message: Message, opaque: int, *, for_c: bool) -> Frame | None:
 def _offsets(offsets: Sequence[tuple[Queue, int]], *, for_c: bool) -> bytes:
     if for_c:
         return to_json({"offsetTable": [{**queue_json(queue), "offset": offset} for queue, offset in offsets]})
-    return b"".join(with_queue_keys({}, "offsetTable", offsets))
+    return b"".join(in_pieces({}, "offsetTable", offsets))

@@ -7,7 +7,7 @@ from rocketmq_selfbalance.messages.membership import SubscriptionGroup
 from rocketmq_selfbalance.messages.nameserver import TopicConfig
 from rocketmq_selfbalance.remoting import NUMBERS, RELEASES
 from rocketmq_selfbalance.wire import stored_messages
-from rocketmq_selfbalance.wire.answers import to_json
+from rocketmq_selfbalance.wire.answers import in_pieces, to_json
 from rocketmq_selfbalance.wire.messages import Ask, Fields, Reply
 from rocketmq_selfbalance.wire.sending import AUTO_TOPIC
 from rocketmq_selfbalance.wire.served import Served
@@ -45,10 +45,10 @@ def _version(served: Served) -> dict[str, int]:
 
 
 def topics(served: Served, now: Time, message: Ask) -> Reply:
-    configs = served.broker.disk.topics.configs
-    table = {name: _topic_json(config) for name, config in configs.items()}
-    told = {"dataVersion": _version(served), "topicConfigTable": table}
-    return Reply(message.correlation, codes.SUCCESS, body=to_json(told))
+    configs = [*served.broker.disk.topics.configs.items()]
+    rows = ((name, _topic_json(config)) for name, config in configs)
+    body = in_pieces({"dataVersion": _version(served)}, "topicConfigTable", rows)
+    return Reply(message.correlation, codes.SUCCESS, body=body)
 
 
 def system_topics(served: Served, now: Time, message: Ask) -> Reply:

@@ -9,7 +9,7 @@ from protocols.java import Queue
 from rocketmq_selfbalance import codes
 from rocketmq_selfbalance.messages.membership import ResetOffset, Subscription
 from rocketmq_selfbalance.wire import config_views
-from rocketmq_selfbalance.wire.answers import to_json, with_queue_keys
+from rocketmq_selfbalance.wire.answers import in_pieces, to_json
 from rocketmq_selfbalance.wire.messages import Ask, AskClient, FieldError, Fields, Reply, parsed, text
 from rocketmq_selfbalance.wire.pulling import TAG, tags_of
 from rocketmq_selfbalance.wire.served import ClientKind, Served
@@ -30,7 +30,7 @@ def consume_stats(served: Served, now: Time, message: Ask) -> Reply:
             for number in range(config.read):
                 yield Queue(topic, broker.name, number), _progress(served, now, group, topic, number)
 
-    return Reply(message.correlation, codes.SUCCESS, body=with_queue_keys({"consumeTps": 0.0}, "offsetTable", rows()))
+    return Reply(message.correlation, codes.SUCCESS, body=in_pieces({"consumeTps": 0.0}, "offsetTable", rows()))
 
 
 def _progress(served: Served, now: Time, group: str, topic: str, number: int) -> dict[str, int]:
@@ -58,7 +58,7 @@ def reset_answer(served: Served, now: Time, correlation: int, command: ResetOffs
         (Queue(command.topic, broker.name, number), max(broker.offsets.query(command.group, command.topic, number), 0))
         for number in numbers
     )
-    return Reply(correlation, codes.SUCCESS, body=with_queue_keys({}, "offsetTable", rows))
+    return Reply(correlation, codes.SUCCESS, body=in_pieces({}, "offsetTable", rows))
 
 
 def all_offsets(served: Served, now: Time, message: Ask) -> Reply:
@@ -79,7 +79,7 @@ def topic_stats(served: Served, now: Time, message: Ask) -> Reply:
     rows = (
         (Queue(topic, served.broker.name, number), _held(served, now, topic, number)) for number in range(config.write)
     )
-    return Reply(message.correlation, codes.SUCCESS, body=with_queue_keys({}, "offsetTable", rows))
+    return Reply(message.correlation, codes.SUCCESS, body=in_pieces({}, "offsetTable", rows))
 
 
 def _held(served: Served, now: Time, topic: str, number: int) -> dict[str, int]:
