@@ -3,10 +3,7 @@ per name is linear."""
 
 import gzip
 import json
-import sys
-from collections.abc import Callable
 from pathlib import Path
-from types import FrameType
 
 import pytest
 
@@ -16,6 +13,7 @@ from compare.logs.kafka_broker import of_broker
 from compare.logs.kafka_clients import of_java
 from compare.logs.lines import log_files
 from compare.logs.reading import read
+from tests.calls import calls_of
 from tests.compare.logs.scoring import Found, report
 
 UUID = "00000000-1111-2222-3333-{:012x}"
@@ -111,22 +109,6 @@ def test_work_is_linear_in_the_length_of_a_line() -> None:
     assert looked(400) <= 2.2 * looked(200)
 
 
-def calls(work: Callable[[], object]) -> int:
-    """How many functions are called, of Python and of C."""
-    count = 0
-
-    def profile(frame: FrameType, event: str, argument: object) -> None:
-        nonlocal count
-        count += event in {"call", "c_call"}
-
-    sys.setprofile(profile)
-    try:
-        work()
-    finally:
-        sys.setprofile(None)
-    return count
-
-
 def storm(turns: int, names: int) -> str:
     """A group of many members; one after another is expired and comes back."""
     ids = [f"w{number}-{UUID.format(number)}" for number in range(names)]
@@ -157,7 +139,7 @@ def test_work_is_linear_in_the_number_of_names(tmp_path: Path) -> None:
     def work(turns: int, names: int) -> int:
         path = tmp_path / f"{turns}-{names}.log"
         path.write_text(storm(turns, names), encoding="utf-8")
-        return calls(lambda: analysed(read(log_files([str(path)]), {}).streams))
+        return calls_of(lambda: analysed(read(log_files([str(path)]), {}).streams))
 
     assert work(400, 40) <= 2.3 * work(200, 40)
     assert work(100, 400) <= 2.5 * work(100, 200)

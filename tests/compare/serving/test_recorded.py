@@ -1,9 +1,7 @@
 """What clients say to a served broker is written down as it happens, and gives one trace for each group."""
 
 import asyncio
-import gc
 import json
-import sys
 from collections.abc import Callable
 from pathlib import Path
 from resource import RLIMIT_FSIZE, getrlimit, setrlimit
@@ -17,6 +15,7 @@ from compare.conformance.served import traces, written
 from compare.serving.cluster import Served, start
 from compare.serving.recorded import Journal, make_traces
 from kafka_coordinator.messages import TxnOffsetCommit
+from tests.calls import calls_of
 from tests.kafka_coordinator.wire.load import SUBSCRIPTION, Member, text
 
 SOON = {"group.initial.rebalance.delay.ms": 300}
@@ -165,25 +164,6 @@ def test_offsets_of_transactions_leave_no_trace(tmp_path: Path) -> None:
     assert path.read_text().count("\n") == 2
 
 
-def calls(what: Callable[[], object]) -> int:
-    """How many calls of functions it takes, without those of finalizers of what other tests have left."""
-    count = 0
-
-    def counted(frame: object, event: str, arg: object) -> None:
-        nonlocal count
-        count += event == "call"
-
-    gc.collect()
-    gc.disable()
-    sys.setprofile(counted)
-    try:
-        what()
-    finally:
-        sys.setprofile(None)
-        gc.enable()
-    return count
-
-
 def test_the_work_is_linear_in_events_and_independent_of_topics(tmp_path: Path) -> None:
     path = tmp_path / "out.json.jsonl"
     asyncio.run(recorded(path, two_groups, topics=3))
@@ -195,8 +175,8 @@ def test_the_work_is_linear_in_events_and_independent_of_topics(tmp_path: Path) 
             more += [{**beat, "at": beat["at"] + number * 10, "n": 1000 + number}, {**answered, "n": 1000 + number}]
         return [json.dumps(line).encode() for line in (*before, *more)]
 
-    few, many = (calls(lambda count=count: list(traces(written(with_beats(count))))) for count in (200, 400))  # type: ignore[misc]
-    none = calls(lambda: list(traces(written(with_beats(0)))))
+    few, many = (calls_of(lambda count=count: list(traces(written(with_beats(count))))) for count in (200, 400))  # type: ignore[misc]
+    none = calls_of(lambda: list(traces(written(with_beats(0)))))
     assert many - none < 2.1 * (few - none)
 
 
@@ -207,7 +187,7 @@ def test_a_fact_costs_the_same_however_many_topics_there_are(system: str) -> Non
         served = await start(system, port=0, topics=there, brokers=["b"])
         try:
             served.history.look(1.0)
-            found = calls(lambda: served.history.look(2.0))
+            found = calls_of(lambda: served.history.look(2.0))
             served.service.create_topic("more", {"b": 2})
             served.history.look(3.0)
             assert [each.describe() for each in served.history.events.values()] == ["more is created"]

@@ -2,14 +2,11 @@
 
 import asyncio
 import logging
-import sys
-import time
 from collections.abc import Callable
 from contextlib import suppress
 from datetime import timedelta
 from random import Random
 from struct import pack
-from types import FrameType
 from typing import Any
 
 import pytest
@@ -22,6 +19,7 @@ from kafka_coordinator.wire.served import ServedCluster
 from kafka_coordinator.wire.state import ServerSettings
 from protocols.engine.nodes import Message
 from protocols.engine.sockets import Limits, Sockets
+from tests.calls import counted_calls
 from tests.kafka_coordinator.wire.frames_made import broken_frames, frame
 from tests.kafka_coordinator.wire.load import Member
 from tests.rows import rows
@@ -146,27 +144,23 @@ def test_a_long_answer_leaves_others_their_turn() -> None:
 
 
 def test_the_first_heartbeat_and_the_first_fetch_of_a_member_are_linear_in_its_topics() -> None:
-    """Four times the topics take four times the work; with a square in it, it was up to sixteen times."""
+    """Four times the topics take four times the calls; with a square in it, it was up to sixteen times."""
 
-    async def told(count: int) -> float:
+    async def counted(count: int) -> int:
         world, names = Sockets(seed=1), [f"topic-number-{number:05d}" for number in range(count)]
         await ServedCluster(world, topics=dict.fromkeys(names, 1)).start()
-        took = []
-        for number in range(3):
-            wire = Wire(world, "broker-1")
-            frames = subscribing(f"g{number}", names), reading(names)
-            began = time.thread_time()
-            for each in frames:
+        wire = Wire(world, "broker-1")
+        with counted_calls() as calls:
+            for each in subscribing("g", names), reading(names):
                 wire.put(each)
                 while not wire.transport.written:
                     await asyncio.sleep(0)
-            took.append(time.thread_time() - began)
         assert world.failures == []
         await world.close()
-        return min(took)
+        return calls.count
 
-    small, large = asyncio.run(told(2_000)), asyncio.run(told(8_000))
-    assert large < 8 * small
+    small, large = asyncio.run(counted(1_000)), asyncio.run(counted(4_000))
+    assert 3.5 < large / small < 4.5
 
 
 def subscribing(group: str, names: list[str], member: str = "A" * 22) -> bytes:
@@ -301,27 +295,21 @@ def test_no_turn_of_a_long_request_does_more_than_a_part_of_its_work(
     names = [f"topic-number-{number:05d}" for number in range(1_500)]
 
     async def counted() -> list[int]:
-        world, turns, calls = Sockets(seed=1), list[int](), 0
+        world, turns = Sockets(seed=1), list[int]()
         settings = {"group.share.assignment.interval.ms": 0}
         await ServedCluster(world, topics=dict.fromkeys(names, 1), settings=settings).start()
         wire, times = Wire(world, "broker-1"), iter(range(1_000_000))
         monkeypatch.setattr(world.loop, "time", lambda: float(next(times)))
 
-        def called(_: FrameType, event: str, __: object) -> None:
-            nonlocal calls
-            calls += event in ("call", "c_call")
-
-        profiler = sys.getprofile()
-        sys.setprofile(called)
-        for content in requests_of(names):
-            calls = 0
-            wire.put(content)
-            turns.append(calls)
-            while not wire.transport.written:
-                calls = 0
-                await asyncio.sleep(0)
-                turns.append(calls)
-        sys.setprofile(profiler)
+        with counted_calls() as calls:
+            for content in requests_of(names):
+                calls.count = 0
+                wire.put(content)
+                turns.append(calls.count)
+                while not wire.transport.written:
+                    calls.count = 0
+                    await asyncio.sleep(0)
+                    turns.append(calls.count)
         monkeypatch.undo()
         assert world.failures == []
         await world.close()
