@@ -89,7 +89,10 @@ class ClientAdapter:
         # Timers of requests that were answered meanwhile: nothing comes of them.
         idle += [name for thread in client.watched if (name := ("thread", thread)) not in guarded]
         alone = bool(client.pulled) and all(map(_reads_alone, consumers))
-        return contract.Quiescence(exchanges, harmless, guarded, idle=idle, flows=flows, reads_alone=alone)
+        in_hand = max(map(_in_hand, consumers), default=0.0)
+        return contract.Quiescence(
+            exchanges, harmless, guarded, idle=idle, flows=flows, reads_alone=alone, in_hand=in_hand
+        )
 
     def aside(self) -> contract.Quiescence | None:
         """Of a client that is not quiescent, but does nothing that concerns others beside its tasks, before its next
@@ -164,6 +167,12 @@ def _reads_alone(consumer: Consumer) -> bool:
         and consumer.message_model == CLUSTERING
         and not (consumer.orderly or consumer.by_hand or pool.fails or pool.poison.known or pool.poison.copies)
     )
+
+
+def _in_hand(consumer: Consumer) -> Time:
+    """How long its threads handle what it has fetched, in milliseconds."""
+    fetched = sum([process_queue.count for process_queue in consumer.table.values()])
+    return fetched * consumer.handle / consumer.settings.consuming.consume_thread_max
 
 
 def _tasks(

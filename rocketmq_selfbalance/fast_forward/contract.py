@@ -77,7 +77,9 @@ Somebody in a crowd
 Among many clients there is nearly always one who catches up, waits for its next pass, or sleeps while it shuts down. In
 a crowd (`flows.CROWD`) such a client does not keep the others from being passed over: where what it reads concerns
 nobody else (``reads_alone``), its pulls and its work are simulated meanwhile, with the exchanges of the brokers, and
-its other timers are disturbances. (What its flows have told lies ahead of its facts: all are heard at their times.)
+its other timers are disturbances. Where it will have caught up long before the next disturbance, no more is passed
+over until then (`flows.Currents.caught_up`). (What its flows have told lies ahead of its facts: all are heard at their
+times.)
 """
 
 from collections.abc import Callable, Collection, Hashable, Mapping, Sequence
@@ -357,3 +359,5 @@ class Quiescence(NamedTuple):
     held: Collection[Held] = ()
     reads_alone: bool = False
     """What it pulls and handles concerns nobody else, however it does that (see the end of `contract`)."""
+    in_hand: Time = 0.0
+    """How long it handles what it has fetched, in milliseconds."""

@@ -139,7 +139,7 @@ class FastForward:
         alive, busy = found_alive
         if currents.too_many_apart:
             return False, simulation.now
-        horizon = world.disturbance(alive, currents)
+        horizon = currents.caught_up(world.disturbance(alive, currents))
         until = currents.until(horizon)
         found: list[tuple[Process, list[ScheduledExchange], Passed]] = []
         missed = 0

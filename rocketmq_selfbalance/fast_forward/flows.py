@@ -1,14 +1,13 @@
-"""Passing over reading that follows what comes in (`contract.Flow`); what knows a node from outside (`adapter_of`); and
-when a name server is quiescent: brokers repeat what they registered, clients ask for routes that they know."""
+"""Passing over reading that follows what comes (`contract.Flow`), and what knows a node from outside (`adapter_of`)."""
 
-from collections.abc import Hashable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from heapq import heapify
 from math import floor
 from operator import itemgetter
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias, cast
 
 from protocols.engine.links import Latency, Link
-from protocols.engine.nodes import TICK, Message, Node, Outbox, Time, TimerName
+from protocols.engine.nodes import TICK, Message, Node, Time, TimerName
 from protocols.engine.process import CLOCK, Entry, Process
 from protocols.load import Production, waits_for_hands
 from rocketmq_selfbalance.broker import BrokerNode
@@ -17,63 +16,12 @@ from rocketmq_selfbalance.client.node import Client
 from rocketmq_selfbalance.fast_forward import contract
 from rocketmq_selfbalance.fast_forward.broker import BrokerAdapter
 from rocketmq_selfbalance.fast_forward.client import ClientAdapter
-from rocketmq_selfbalance.messages.nameserver import GetRouteInfo, RegisterBroker, Route
+from rocketmq_selfbalance.fast_forward.name_server import NameServerAdapter
 from rocketmq_selfbalance.messages.offsets import PullAnswer, PullMessage, UpdateConsumerOffset
-from rocketmq_selfbalance.nameserver import SCAN, NameServer
+from rocketmq_selfbalance.nameserver import NameServer
 
 if TYPE_CHECKING:
     from protocols.engine.simulation import Simulation
-
-
-_From = tuple[str, type[Message]]
-
-
-class NameServerAdapter:
-    """A name server from outside. It need not know who its clients are: to each it gives the same answer."""
-
-    def __init__(self, name_server: NameServer) -> None:
-        self._node = name_server
-        self.judges: Mapping[type[Message], contract.Judgement] = {}
-        self._known_routes = contract.Judge(self._tells_nothing_new)
-
-    def quiescence(self, now: Time) -> contract.Quiescence | None:
-        table = self._node.table
-        registered: dict[_From, object] = {}
-        missed: dict[_From, Time] = {}
-        for known in table.live.values():
-            registered[known.channel, RegisterBroker] = known.version
-            missed[known.channel, RegisterBroker] = known.last_update + known.timeout_ms
-        scan = contract.Exchange(SCAN, self._node.settings.scan_not_active_broker_interval_ms)
-        return contract.Quiescence((scan,), _Harmless(registered, self._known_routes), missed=missed)
-
-    def replay_messages(self, now: Time, sender: str, kind: type[Message], about: Hashable, out: Outbox) -> None:
-        table = self._node.table
-        if kind is RegisterBroker:
-            for cluster, address in [key for key, known in table.live.items() if known.channel == sender]:
-                table.heartbeat(now, cluster, address)
-
-    def replay_round(self, now: Time, timer: TimerName, begun: Time, out: Outbox) -> None:
-        """Scans that found nobody silent."""
-
-    def _tells_nothing_new(self, claim: tuple[tuple[str, Route | None], ...]) -> bool:
-        """To a client who has these routes. (That a topic does not exist changes nothing for it.)"""
-        return all(route in (None, has) for topic, has in claim for route in (self._node.route(topic),))
-
-
-class _Harmless(Mapping[_From, object]):
-    """What brokers registered; and from anybody the question for routes that he knows."""
-
-    def __init__(self, registered: dict[_From, object], known_routes: contract.Judge) -> None:
-        self._registered, self._known_routes = registered, known_routes
-
-    def __getitem__(self, key: _From) -> object:
-        return self._known_routes if key[1] is GetRouteInfo else self._registered[key]
-
-    def __iter__(self) -> Iterator[_From]:
-        return iter(self._registered)
-
-    def __len__(self) -> int:
-        return len(self._registered)
 
 
 Adapter: TypeAlias = NameServerAdapter | BrokerAdapter | ClientAdapter
@@ -112,6 +60,13 @@ SETTLING = 2
 """How often a record can be asked for, brought and handled before a disturbance: then all is under way as ever."""
 
 
+CATCHING_UP = 2
+"""So many times as long as it handles what it has fetched a client needs to catch up: more comes meanwhile."""
+
+RESTART_MS = 150.0
+"""From where flows are left until they are passed over again, about."""
+
+
 class Current(NamedTuple):
     """A flow that is alive: its broker runs, is quiescent, is connected without a fault and would answer; an answer can
     bring all that comes in from one to the next; and no record waits longer for a hand than ever."""
@@ -142,7 +97,7 @@ class Currents:
         troubles: contract.Troubles,
     ) -> None:
         """``states`` and ``adapters``: of all processes that run and do not hang."""
-        self._simulation = simulation
+        self._simulation, self._states = simulation, states
         self.alive: Sequence[Current] = list(_alive(simulation, states, adapters, troubles))
         self.followed = frozenset([current.client.name for current in self.alive])
         self.apart = _apart(simulation, states, adapters, self.followed)
@@ -183,18 +138,31 @@ class Currents:
         is_crowd = len(self._simulation.processes) >= CROWD
         return is_crowd and kind is UpdateConsumerOffset and bool(self.alive) and sender not in self.apart
 
+    def caught_up(self, horizon: Time) -> Time:
+        """When those apart who catch up have done so, if to simulate them from then to the horizon takes more than to
+        leave all flows and begin anew; else the horizon."""
+        behind = [in_hand for name in self.apart if (in_hand := self._states[name].in_hand)]
+        if not self.alive or not behind:
+            return horizon
+        until = self._simulation.now + max(CATCHING_UP * max(behind), self._shortest + SETTLING * self._circle + TICK)
+        again = WORTH * RESTART_MS * len(self.followed)
+        return until if (horizon - until) * len(behind) > again else horizon
+
     def until(self, horizon: Time) -> Time | None:
         """To when all flows may go on, a while before the horizon; None where that is not worth the while."""
-        simulation = self._simulation
         if not self.alive:
             return None
-        circle = self._circle
-        until = floor((horizon - SETTLING * circle) / TICK) * TICK
+        until = floor((horizon - SETTLING * self._circle) / TICK) * TICK
+        return None if until - self._simulation.now < self._shortest else until
+
+    @property
+    def _shortest(self) -> Time:
+        """To pass over less is not worth the while."""
         shortest = SHORTEST_MS
-        if len(simulation.processes) >= CROWD:
+        if len(self._simulation.processes) >= CROWD:
             per_second = sum([current.production.per_second for current in self.alive])
             shortest = min(shortest, max(SHORTEST_OF_CROWD_MS, WORTH * len(self.alive) / per_second * 1000))
-        return None if until - simulation.now < max(shortest, SETTLING * circle) else until
+        return max(shortest, SETTLING * self._circle)
 
     @property
     def _circle(self) -> Time:

@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 
 from protocols.facts import Delivered, Owns
+from protocols.java import Queue
 from protocols.offsets import OffsetSet
 from rocketmq_selfbalance.messages.offsets import PullAnswer, PullMessage
 from tests.rocketmq_selfbalance.lived import Lived
@@ -177,6 +178,20 @@ def test_a_crowd_commits_what_it_has_handled(
     assert handled(quick) == handled(full)
     assert committed(quick) == committed(full)
     assert on_disk(quick) == on_disk(full)
+
+
+def test_who_has_caught_up_in_a_crowd_is_followed_from_then_on() -> None:
+    """Half a minute before anything else happens: what it reads is told in a few facts, not record by record."""
+    members = {name: {**member, "threads": 1} for name, member in CROWD.items()}
+    quick, full = (
+        Lived(CROWD_QUEUES, members, at(43.3, produce={"T-broker-a-7": 100}), seconds=75, produce=6.0, full=full)
+        for full in (False, True)
+    )
+    assert handled(quick) == handled(full)
+    (reader,) = {fact.member for _, _, fact in quick.told(Owns) if Queue("T", "broker-a", 7) in fact.queues}
+    told = [time for time, _, fact in quick.told(Delivered) if fact.member == reader]
+    assert sum(43.3 < time < 50 for time in told) > 100
+    assert sum(time > 50 for time in told) < 10
 
 
 def test_a_reset_takes_queues_away_while_they_are_added_which_two_read_for_a_while() -> None:
