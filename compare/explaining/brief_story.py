@@ -229,7 +229,7 @@ def _sharing(record: Record, after: After) -> Iterator[str]:
 def _refusals(result: RunResult, begins: Time, ends: Time) -> Iterator[str]:
     refused: dict[str, int] = {}
     back = 0
-    for commit in result.timeline.commits:
+    for commit in result.timeline.commits_apart:
         if begins <= commit.at < ends:
             if commit.error:
                 refused[commit.error] = refused.get(commit.error, 0) + 1

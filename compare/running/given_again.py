@@ -16,7 +16,7 @@ from compare.running.reasons import Reason, in_common, members_text
 from compare.running.work import ReadQueue
 from protocols import Queue
 from protocols.engine.nodes import Time
-from protocols.facts import Delivered, Ended
+from protocols.facts import Committed, Delivered, Ended
 from protocols.offsets import OffsetSet
 from protocols.timeline import Timeline
 from protocols.timeline.order import Pace
@@ -135,19 +135,19 @@ _FINAL: Final = frozenset({"acknowledged", "archived", "dead letter", "skipped",
 
 def _by_reset(timeline: Timeline, among: Ranges | None) -> Iterator[Reason]:
     """A reason for each queue whose offset an administrator has set, so that records begin anew."""
-    for commit in timeline.commits:
+    for now, commit in timeline.told(Committed):
         if commit.member is not None or commit.error or commit.group not in timeline.without_owners:
             continue
         before, after = OffsetSet(), OffsetSet()
         for given in timeline.given:
             if (given.group, given.queue) == (commit.group, commit.queue) and given.end > commit.offset:
                 # Nobody has any of them once the offset is set.
-                of_time = before if given.until is not None and given.until <= commit.at else after
+                of_time = before if given.until is not None and given.until <= now else after
                 of_time.add(max(given.first, commit.offset), given.end)
         of_these = [*after.ranges()] if among is None else among.get((commit.group, commit.queue), ())
         both = ((max(one[0], two[0]), min(one[1], two[1])) for one in after.ranges() for two in of_these)
         again = sum(before.count(*each) for each in both)
-        resets = [each.text for each in timeline.causes.happenings if each.at <= commit.at and each.of_offsets]
+        resets = [each.text for each in timeline.causes.happenings if each.at <= now and each.of_offsets]
         event = resets[-1] if resets else None
         if again:
             text = "they begin anew"

@@ -10,7 +10,7 @@ from compare.running.phases import Phase
 from compare.running.production import ProductionHistory
 from protocols import Queue
 from protocols.engine.nodes import TICK, Time
-from protocols.facts import Delivered, Ended, PassedOver, Position
+from protocols.facts import Committed, Delivered, Ended, PassedOver, Position
 from protocols.offsets import OffsetSet
 from protocols.timeline import Timeline
 
@@ -208,8 +208,9 @@ def _goes_on_from(timeline: Timeline, production: Mapping[Queue, ProductionHisto
     """(Reader, queue) to the offset before which nobody will look again: the committed one at the end, or one at which
     a member began to read. Where records are given out one by one, offsets say what was given, not what is done."""
     found: dict[tuple[str, Queue], int] = {}
-    for commit in timeline.commits:
-        if not commit.error and commit.group not in timeline.not_shared:
+    not_shared = timeline.not_shared
+    for _, commit in timeline.told(Committed):
+        if not commit.error and commit.group not in not_shared:
             found[commit.group, commit.queue] = commit.offset
     for now, (group, member, queue, offset, _) in timeline.told(Position):
         history = production.get(queue)

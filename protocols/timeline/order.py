@@ -111,23 +111,23 @@ def out_of_order(
         before = spans.get(key)
         if before is None:
             before = spans[key] = []
-        latest = Pace.of(each).ended(end - 1) if each.turn else each.until
-        together = [each]
+        latest, together = each.until, [each]
         while before and (before[-1].end > first or before[-1].until > since + _CLOSE):
             last = before.pop()
             end, latest = max(end, last.end), max(latest, last.until)
             together += last.deliveries if isinstance(last, _Span) else (last,)
-        before.append(each if len(together) == 1 and not each.turn else _Span(end, latest, together))
+        before.append(each if len(together) == 1 else _Span(end, latest, together))
     by_queue = by_key = again = 0
     found: dict[tuple[str, str], set[_Place]] = {}
     for (group, queue, _), of_life in spans.items():
         for span in of_life:
-            if isinstance(span, _Span) or span.at_once > 1:
-                for window in _windows(_stretches(_deliveries(span))):
-                    count, of_keys, repeated = _count(window, queue, keys.of if keys else None)
-                    by_queue, by_key, again = by_queue + count, by_key + len(of_keys), again + repeated
-                    if keys and keys.moves.get(queue.topic):
-                        found.setdefault((group, queue.topic), set()).update((queue, offset) for offset in of_keys)
+            if not isinstance(span, _Span) and span.at_once == 1:
+                continue  # One record after the other, as in nearly all.
+            for window in _windows(_stretches(_deliveries(span))):
+                count, of_keys, repeated = _count(window, queue, keys.of if keys else None)
+                by_queue, by_key, again = by_queue + count, by_key + len(of_keys), again + repeated
+                if keys and keys.moves.get(queue.topic):
+                    found.setdefault((group, queue.topic), set()).update((queue, offset) for offset in of_keys)
     if keys is None:
         return OutOfOrder(by_queue, None, again)
     moved, moved_at = _moved(spans, lives, keys, found)
@@ -135,9 +135,9 @@ def out_of_order(
 
 
 class _Span(NamedTuple):
-    """Deliveries of one queue that may overlap: records up to ``end``, the last of which had been handled at ``until``.
-    Those of an earlier span have smaller offsets and had been handled when those of a later one began. A delivery of
-    which all times were observed, and that overlaps none, as nearly all are, is a span by itself."""
+    """Deliveries of one queue that may overlap: records up to ``end``, all of which had been handled at ``until``.
+    Those of an earlier span have smaller offsets and had been handled when those of a later one began. A delivery that
+    overlaps none, as nearly all are, is a span by itself."""
 
     end: int
     until: Time

@@ -84,7 +84,9 @@ def _one_owner(timeline: Timeline, expected: Expected) -> Iterator[Failure]:
 
 
 def _no_commit_back(timeline: Timeline, expected: Expected) -> Iterator[Failure]:
-    for each in back_within_a_generation(timeline.commits):
+    # Of a queue of which none lies before what stood there, none lies before another one.
+    queues = {(each.group, each.queue) for each in timeline.commits_back}
+    for each in back_within_a_generation(timeline.commits_of(queues)):
         unchecked = "" if each.generation is not None else ", and without generations nobody checks who owns the queue"
         yield Failure(
             each.at,

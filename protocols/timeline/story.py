@@ -193,10 +193,9 @@ def _doubles(timeline: Timeline) -> Iterator[StoryLine]:
 
 
 def _commits(timeline: Timeline) -> Iterator[StoryLine]:
-    for commit in timeline.commits:
-        if commit.error or commit.back:
-            back = f", back from {commit.before}" if commit.back else ""
-            yield StoryLine(commit.at, "!", trace.describe_fact(commit.fact) + back)
+    for commit in timeline.commits_apart:
+        back = f", back from {commit.before}" if commit.back else ""
+        yield StoryLine(commit.at, "!", trace.describe_fact(commit.fact) + back)
 
 
 def _at_the_end(timeline: Timeline) -> Iterator[StoryLine]:
@@ -250,7 +249,7 @@ def story_of_queue(timeline: Timeline, group: str, queue: Queue, until: Time) ->
 
 def _commits_of(timeline: Timeline, group: str, queue: Queue, until: Time) -> list[StoryLine]:
     """The queue's commits, those that only go on left out but for the last before one that does not."""
-    of_queue = [each for each in timeline.commits if (each.group, each.queue) == (group, queue) and each.at <= until]
+    of_queue = [each for each in timeline.commits_of({(group, queue)}) if each.at <= until]
     worth: dict[int, None] = {}
     for at, commit in enumerate(of_queue):
         if commit.error or commit.back:

@@ -6,7 +6,7 @@ brokers is told by the same code as a simulation. Also here: committed offsets, 
 which went back.
 """
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import NamedTuple, TypeVar
@@ -144,10 +144,20 @@ class Timeline:
         """What brokers were asked to take, and what administrators set; made anew each time, as there are many."""
         return commits(self.told(Committed))
 
+    def commits_of(self, queues: Collection[tuple[str, Queue]]) -> Iterator[Commit]:
+        """The same of these queues alone, each with its group."""
+        told = self.told(Committed) if queues else ()
+        return commits((now, fact) for now, fact in told if (fact.group, fact.queue) in queues)
+
+    @cached_property
+    def commits_apart(self) -> tuple[Commit, ...]:
+        """Those that were refused or lie before what stood there."""
+        return tuple([commit for commit in self.commits if commit.error or commit.back])
+
     @cached_property
     def commits_back(self) -> tuple[Commit, ...]:
         """Those that lie before what stood there."""
-        return tuple([commit for commit in self.commits if commit.back])
+        return tuple([commit for commit in self.commits_apart if commit.back])
 
     @cached_property
     def deliveries(self) -> tuple[Delivered, ...]:
