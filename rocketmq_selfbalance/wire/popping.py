@@ -99,6 +99,9 @@ def _taken(
 def _look(served: Served, now: Time, state: GivenOut, numbers: Iterable[int], *, from_start: bool) -> None:
     """Where these queues are read on."""
     topic, group, offsets = state.topic, state.group, served.broker.offsets
+    state.room = served.wire.most_pulled_bytes
+    if (retried := served.store.records(state.retry_topic, 0)) is not None:
+        state.queues[None] = retried
     for number in numbers:
         queue = served.store.records(topic, number)
         if queue is None:
