@@ -89,7 +89,10 @@ class PopTopic(NodeState):
         retry_first = random < RETRY_FIRST_BELOW
         if retry_first:
             handles += self._from_retry_topic(now, most, invisible, queue)
+        committed = self.committed
         for number in self.visited(numbers, random):
+            if committed.get(number) == ends[number]:
+                continue  # nothing is there, in most of many queues
             handles += self._from_queue(now, number, ends[number], most - len(handles), invisible, queue)
         if not retry_first and len(handles) < most:
             handles += self._from_retry_topic(now, most - len(handles), invisible, queue)
