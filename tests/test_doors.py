@@ -10,6 +10,7 @@ from weakref import ref
 import pytest
 
 from kafka_coordinator.wire.served import ServedCluster
+from protocols.engine.connection import Talking
 from protocols.engine.sockets import Limits, Sockets
 from rocketmq_selfbalance.proxy.definitions import Endpoints, Resource
 from rocketmq_selfbalance.proxy.protobuf import decode
@@ -181,6 +182,11 @@ def test_a_route_of_many_queues_lets_others_have_their_turn() -> None:
     asyncio.run(told())
 
 
+def _talking(wire: Wire) -> Talking:
+    assert wire.connection._talking is not None
+    return wire.connection._talking
+
+
 def test_what_clients_do_not_take_is_bounded_over_all_of_them() -> None:
     async def told() -> None:
         world = await _served(wide=30_000, limits=Limits(unsent=8_000_000))
@@ -194,6 +200,7 @@ def test_what_clients_do_not_take_is_bounded_over_all_of_them() -> None:
                 await asyncio.sleep(0)
             assert sum(each.connection.unsent for each in wires) <= 8_000_000
         closed = [wire.transport.closed for wire in wires]
+        assert not any(talking.held for each in wires if each.transport.closed for talking in [_talking(each)])
         assert closed == sorted(closed, reverse=True), "who has been silent for the longest time goes first"
         assert 4 <= closed.count(False) <= 6
         assert await _answer(Wire(world, "proxy"), DOORS["proxy"][0])

@@ -19,7 +19,7 @@ from compare.reading import kafka, kafka_live, pasted, rocketmq, rocketmq_live
 from compare.reading.kafka.facts import Fact as KafkaFact
 from compare.reading.observed import BlockKind, ObservedGroup, Skipped, SourceText, System, skipped, split
 from compare.reading.rocketmq.facts import Fact as RocketMQFact
-from compare.reading.sources import TIMEOUT_S, load
+from compare.reading.sources import TIMEOUT_S, Known, load
 from protocols.errors import UserError
 
 F = TypeVar("F", bound=Callable[..., object])
@@ -72,7 +72,7 @@ def gather(
     progress: Callable[[str], None] = lambda name: None,
     command_config: Path | None = None,
     timeout_s: float = TIMEOUT_S,
-    known: MutableMapping[str, kafka_live.Known] | None = None,
+    known: MutableMapping[str, Known] | None = None,
     ask_brokers: bool = False,
 ) -> Gathered:
     """Read the sources (files, folders, ``-``, ``NAME=FILE``, ``kafka://``, ``rocketmq://``).
@@ -109,10 +109,11 @@ def gather(
     groups = [*kafka.join(of_kafka), *rocketmq.join(of_rocketmq)]
     was_read = bool(of_kafka or of_rocketmq)
     of_cluster = partial(kafka_live.observe, command_config=command_config, known=known, ask_brokers=ask_brokers)
+    of_rocketmq_cluster = partial(rocketmq_live.observe, known=known)
     for address in live:
         # Each cluster is joined for itself: two clusters may have a group of the same name.
         try:
-            observe = rocketmq_live.observe if address.startswith(rocketmq_live.SCHEME) else of_cluster
+            observe = of_rocketmq_cluster if address.startswith(rocketmq_live.SCHEME) else of_cluster
             found = observe(address, timeout_s=timeout_s, progress=progress)
         except UserError as error:
             found = [Skipped(kafka_live.shown(address), None, str(error))]

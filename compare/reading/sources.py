@@ -8,6 +8,7 @@ import sys
 import time
 from collections.abc import Iterable, Iterator
 from pathlib import Path
+from typing import NamedTuple
 
 from compare.reading.observed import Skipped, SourceText
 from protocols import files
@@ -18,6 +19,20 @@ SERVER = re.compile(r"(?P<host>[A-Za-z0-9_.-]+|\[[0-9A-Fa-f:.%]+\])(?::(?P<port>
 
 TIMEOUT_S = 30.0
 """Seconds that reading one cluster may take, unless the user says otherwise."""
+
+
+class Known(NamedTuple):
+    """What an earlier reading has found out of a cluster: its id ("": it tells none), its brokers, those that it had
+    told of earlier last (of Kafka ``host:port``, of RocketMQ names), its consumer groups, and its share groups."""
+
+    cluster: str
+    brokers: tuple[str, ...]
+    groups: tuple[str, ...] = ()
+    shares: tuple[str, ...] = ()
+
+
+MOST_EARLIER = 16
+"""Brokers that are not there any more and may come back."""
 
 _ANSWERS = 3
 

@@ -13,6 +13,7 @@ import click
 from compare.formatting import visible
 from compare.reading import kafka_live
 from compare.reading.gather import Gathered, check_timeout, gather, live_cluster_options
+from compare.reading.sources import Known
 from compare.showing.watching import JsonLines, Lines, LiveTable
 from compare.verbs.options import FORMATS, HELP_OPTIONS
 from compare.watching.exporter import MOST_GROUPS, Exporter, address_of, serve
@@ -102,7 +103,7 @@ def watch(
         raise UserError(f"--command-config {command_config}: applies only to a source kafka://host:port")
     names = [source.name for source in clusters]
     exporter = None if prometheus is None else Exporter(names, prometheus_groups, prometheus_partitions)
-    known: dict[str, kafka_live.Known] = {}
+    known: dict[str, Known] = {}
 
     def read(source: Source) -> Gathered:
         config = command_config if source.name in of_kafka else None

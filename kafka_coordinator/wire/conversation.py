@@ -7,7 +7,7 @@ JoinGroup waits for the others, nothing that came after it is looked at.
 In Kafka `SocketServer`, `NetworkReceive`, `RequestHeader`, `RequestChannel` and the parsing in `AbstractRequest`.
 """
 
-from collections.abc import Callable, Generator, Iterator, Sequence
+from collections.abc import Callable, Generator, Sequence
 from functools import cache
 from struct import Struct, error
 from typing import Final, NamedTuple
@@ -21,7 +21,7 @@ from kafka_coordinator.wire.names import Names
 from kafka_coordinator.wire.requests import ApiVersions, AskedNothing, Work, answered
 from kafka_coordinator.wire.state import Asked, BrokerState, connection_of
 from kafka_coordinator.wire.writing import LONG, content, is_long, pieces
-from protocols.engine.connection import LATER, WireError, check_preface
+from protocols.engine.connection import LATER, Making, WireError, check_preface
 from protocols.engine.nodes import Message
 
 LENGTH: Final = Struct(">i")
@@ -174,7 +174,7 @@ class KafkaConversation:
         pending.given += 1
         return message
 
-    def encode(self, message: Message) -> Sequence[bytes] | Iterator[bytes]:
+    def encode(self, message: Message) -> Sequence[bytes] | Making:
         """The frame that answers the request, when the broker has answered all that was asked; in pieces, where it is
         long."""
         if self._writes is not None:
@@ -191,15 +191,14 @@ class KafkaConversation:
         self._pending = None
         return () if entity is None else _framed(pending, [content(entity)])  # none: a Produce that wants no answer
 
-    def _in_pieces(self, pending: _Pending, entity: Entity | Work) -> Iterator[bytes]:
-        made = (yield from _resting(entity)) if isinstance(entity, Generator) else entity
+    def _in_pieces(self, pending: _Pending, entity: Entity | Work) -> Making:
+        made = (yield from entity) if isinstance(entity, Generator) else entity
         written: list[bytes] = []
         for piece in pieces(made) if made is not None else ():
             written.append(piece)
-            yield b""
+            yield
         self._pending = None
-        if made is not None:
-            yield from _framed(pending, written)
+        return () if made is None else _framed(pending, written)
 
     def _read(self, frame: bytes) -> Generator[None, None, _Pending]:
         header = header_of(frame)
@@ -241,17 +240,6 @@ def _messages(api: Api, asked: Asked, body: Entity) -> Sequence[Message]:
         return api.translation.read(body, asked) or [AskedNothing(asked.first, asked.version, asked.client_id, None)]
     assert api.request is not None
     return [api.request(asked.first, asked.version, asked.client_id, body)]
-
-
-def _resting(work: Work) -> Generator[bytes, None, Entity | None]:
-    """The work, which tells by nothing that it rests."""
-    while True:
-        try:
-            next(work)
-        except StopIteration as done:
-            made: Entity | None = done.value
-            return made
-        yield b""
 
 
 def _is_long(answer: Message) -> bool:

@@ -9,7 +9,7 @@ A client's connection in the world on sockets: what is read becomes messages, me
 import asyncio
 import logging
 import socket
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Generator, Sequence
 from contextlib import suppress
 from functools import partial
 from typing import Final, NamedTuple, Protocol, TypeAlias, cast, runtime_checkable
@@ -26,6 +26,20 @@ LATER: Final[Message] = ("later",)
 """No request yet: its conversation is to be asked again when others have had their turn."""
 
 
+Making: TypeAlias = Generator[None, None, Sequence[bytes]]
+"""What makes the bytes of an answer, which it gives in the end: it rests every few milliseconds."""
+
+
+def at_once(content: Sequence[bytes] | Making) -> Sequence[bytes]:
+    """The bytes, where nobody else waits for a turn."""
+    while isinstance(content, Generator):
+        try:
+            next(content)
+        except StopIteration as done:
+            content = done.value
+    return content
+
+
 class Conversation(Protocol):
     """One connection with a client, seen from a server's node. ``waiting``: bytes that were read and not handed on."""
 
@@ -39,10 +53,10 @@ class Conversation(Protocol):
         """The next request that the node may be given now; None where there is none, or where one before it is still to
         be answered; `LATER` where it takes longer to read. Raises `WireError` where its bytes cannot be read."""
 
-    def encode(self, message: Message) -> Sequence[bytes] | Iterator[bytes]:
+    def encode(self, message: Message) -> Sequence[bytes] | Making:
         """The bytes of what the node sends: the answer to a request, or a notice. None at all where nothing is to be
-        written. An iterator of what takes longer, piece by piece: others have their turn in between, and nothing is
-        written before the last of them. Raises `WireError` for a message that the protocol does not have."""
+        written. `Making` where it takes longer: others have their turn in between. Raises `WireError` for a message
+        that the protocol does not have."""
 
 
 @runtime_checkable
@@ -53,9 +67,12 @@ class Talking(Conversation, Protocol):
     @property
     def held(self) -> int: ...
 
+    def ended(self) -> None:
+        """The client is gone: what waits for it is forgotten, whatever is still being made for it."""
+
     def said(self) -> Sequence[bytes]:
-        """What the protocol has to say since it was asked last. `encode` gives it, too, before its message; an
-        iterator of `encode` gives nothing, and what it has brought about is said here."""
+        """What the protocol has to say since it was asked last. `encode` gives it, too, before its message; what
+        takes longer gives nothing, and what it has brought about is said here."""
 
 
 _OTHER_PROTOCOLS = {
@@ -86,6 +103,7 @@ _TOGETHER = 64 * 1024
 """Bytes that wait for more at most."""
 
 SMALL = 1024 * 1024
+"""Bytes that one client may always cost."""
 
 AT_ONCE_S = 0.01
 """Seconds that one client's requests, or what is due, take before others have their turn."""
@@ -127,7 +145,7 @@ class Server(Protocol):
 
     def is_acting(self) -> bool: ...
 
-    def later(self, connection: "Connection", action: Callable[[], None]) -> None: ...
+    def later(self, connection: "Connection", step: Callable[[], bool]) -> None: ...
 
     def waiting(self, name: str) -> int: ...
 
@@ -155,13 +173,10 @@ class Connection(asyncio.Protocol):
         """The same, where its protocol says something by itself."""
         self._transport: asyncio.Transport | None = None
         self._is_full = self._is_pumping = False
-        self._held: list[bytes] = []
-        """Written while the network is cut."""
         self._ready: list[bytes] = []
-        """Written while requests are handed on: it goes out together, because each call of the system costs time."""
+        """Written while requests are handed on: it goes out together, because each call of the system costs time.
+        Written while the network is cut, too."""
         self._ready_bytes = 0
-        self._worked_bytes = 0
-        """Of answers that are encoded in part."""
         self._message: Message | None = None
         """A request that was long to read: it is handed on when others have had their turn."""
 
@@ -195,6 +210,8 @@ class Connection(asyncio.Protocol):
             self.pump()
 
     def connection_lost(self, exc: Exception | None) -> None:
+        if self._talking is not None:
+            self._talking.ended()
         self.world.lost(self)
 
     def pause_writing(self) -> None:
@@ -215,11 +232,12 @@ class Connection(asyncio.Protocol):
 
     @property
     def unsent(self) -> int:
-        """Bytes of answers that the client has not taken, as far as they are encoded."""
+        """Bytes of answers that the client has not taken. Those that are being made do not count: of a node's long
+        answers one is made after the other (`Sockets.later`)."""
         if self._transport is None or self.is_closing:
             return 0
         held = 0 if self._talking is None else self._talking.held
-        return self._transport.get_write_buffer_size() + self._ready_bytes + self._worked_bytes + held
+        return self._transport.get_write_buffer_size() + self._ready_bytes + held
 
     @property
     def is_closing(self) -> bool:
@@ -268,13 +286,13 @@ class Connection(asyncio.Protocol):
         assert self._conversation is not None
         assert self._transport is not None
         content = self._conversation.encode(message)
-        if isinstance(content, Iterator):
-            self._go_on_later(content, [])
+        if isinstance(content, Generator):
+            self.world.later(self, partial(self._go_on, content))
             return
         self._written(content)
 
     def _written(self, content: Sequence[bytes]) -> None:
-        """An answer is encoded."""
+        """An answer is encoded, or a part of it."""
         self._put(content)
         self._relieve()
         self.pump()
@@ -284,33 +302,25 @@ class Connection(asyncio.Protocol):
             self.world.relieve(self.name)
 
     def _put(self, content: Sequence[bytes]) -> None:
-        if self.cut:
-            self._held += content
-        elif content:
+        if content:
             self._ready += content
             self._ready_bytes += sum(map(len, content))
             if not self._is_pumping or self._ready_bytes >= _TOGETHER:
                 self._send()
 
-    def _go_on_later(self, work: Iterator[bytes], worked: list[bytes]) -> None:
-        self.world.later(self, partial(self._go_on, work, worked))
-
-    def _go_on(self, work: Iterator[bytes], worked: list[bytes]) -> None:
-        """Do what the answer needs for a while, and leave the rest for later. What has begun is finished even where the
-        client is gone: it may change more than the answer."""
+    def _go_on(self, work: Making) -> bool:
+        """Do what the answer needs for a while; whether it is written. What has begun is finished even where the client
+        is gone: it may change more than the answer."""
         until = self.world.loop.time() + AT_ONCE_S
-        for piece in work:
-            if piece and not self.is_closing:
-                worked.append(piece)
-                self._worked_bytes += len(piece)
-            if self.world.loop.time() > until:
-                self._relieve()
-                if self.is_closing:
-                    worked.clear()
-                self._go_on_later(work, worked)
-                return
-        self._worked_bytes -= sum(map(len, worked))
-        self._written(worked)
+        try:
+            while True:
+                next(work)
+                if self.world.loop.time() > until:
+                    self._written(())
+                    return False
+        except StopIteration as done:
+            self._written(done.value)
+            return True
 
     def hang_up(self) -> None:
         if self._transport is not None:
@@ -328,8 +338,7 @@ class Connection(asyncio.Protocol):
         self.cut = cut
         self._set_reading()
         if not cut and self._transport is not None and not self.is_closing:
-            held, self._held = self._held, []
-            self._transport.writelines(held)
+            self._send()
             self.pump()
 
     def rest(self) -> None:
@@ -342,6 +351,8 @@ class Connection(asyncio.Protocol):
         return self._conversation.next()
 
     def _send(self) -> None:
+        if self.cut:
+            return
         ready, self._ready, self._ready_bytes = self._ready, [], 0
         if not ready or self.is_closing:
             return

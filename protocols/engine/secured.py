@@ -2,11 +2,11 @@
 TLS runs the same conversation, and everything that it says goes out in its order."""
 
 import ssl
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Final
 
-from protocols.engine.connection import MakeConversation, Talking, WireError
+from protocols.engine.connection import MakeConversation, Making, Talking, WireError
 from protocols.engine.nodes import Message
 
 _HANDSHAKE: Final = 22
@@ -82,13 +82,16 @@ class Secured:
     def next(self) -> Message | None:
         return self._inner.next()
 
+    def ended(self) -> None:
+        self._inner.ended()
+
     def said(self) -> Sequence[bytes]:
         said = self._inner.said()
         return said if self._tls is None else self._tls.closed(said)
 
-    def encode(self, message: Message) -> Sequence[bytes] | Iterator[bytes]:
+    def encode(self, message: Message) -> Sequence[bytes] | Making:
         said = self._inner.encode(message)
-        return said if self._tls is None or isinstance(said, Iterator) else self._tls.closed(said)
+        return self._tls.closed(said) if self._tls is not None and isinstance(said, Sequence) else said
 
 
 def secured(make: MakeConversation, context: ssl.SSLContext) -> MakeConversation:

@@ -90,7 +90,10 @@ class World(Protocol):
 class SocketProcess:
     """A node on real connections; to its node it is the outbox (`protocols.engine.nodes.Outbox`)."""
 
-    __slots__ = ("_entries", "backlog", "connections", "cut", "hung", "name", "neighbours", "node", "timers", "world")
+    __slots__ = (
+        *("_entries", "backlog", "connections", "cut", "hung", "name", "neighbours", "node", "steps", "timers"),
+        "world",
+    )
 
     def __init__(self, world: World, name: str, node: Node) -> None:
         self.world, self.name, self.node = world, name, node
@@ -108,6 +111,8 @@ class SocketProcess:
         """Whether the network between the node and its clients is cut."""
         self.backlog: list[Callable[[], None]] = []
         """What came while the node hung."""
+        self.steps: deque[tuple[Connection, Callable[[], bool]]] = deque()
+        """Long answers, and for whom: the first is being made."""
 
     # The outbox.
 
@@ -169,3 +174,4 @@ class SocketProcess:
         self._entries.clear()
         self.connections.clear()
         self.backlog.clear()
+        self.steps.clear()

@@ -219,11 +219,14 @@ class Sockets:
         """Whether a node is handling something."""
         return self._turns.is_acting
 
-    def later(self, connection: Connection, action: Callable[[], None]) -> None:
-        """Call this in a turn of its own of the node that the connection is with, unless it ends before."""
+    def later(self, connection: Connection, step: Callable[[], bool]) -> None:
+        """Call this in turns of its own of the node that the connection is with, until it is done, unless the node ends
+        before. One is done before the next one begins: what many of them have made in part would take memory."""
         process = self.processes.get(connection.name)
         if process is not None:
-            self.loop.call_soon(self._turns.take, process, action, connection)
+            process.steps.append((connection, step))
+            if len(process.steps) == 1:
+                self._step_later(process)
 
     def waiting(self, name: str) -> int:
         """Bytes of requests that wait at a node."""
@@ -294,6 +297,19 @@ class Sockets:
         self._alarms.add(at, partial(self._fire, at, process, timer))
 
     # Inner works.
+
+    def _step_later(self, process: SocketProcess) -> None:
+        if process.steps:
+            self.loop.call_soon(self._turns.take, process, partial(self._step, process), process.steps[0][0])
+
+    def _step(self, process: SocketProcess) -> None:
+        is_done = True
+        try:
+            is_done = process.steps[0][1]()
+        finally:
+            if is_done:
+                process.steps.popleft()
+            self._step_later(process)
 
     def _begin(self) -> None:
         self.tell_time()

@@ -118,13 +118,14 @@ class ConsumerOffsetManager(NodeState):
 
     def query(self, group: str, topic: str, number: int) -> int:
         """The committed offset, or the pending reset; -1 where there is none."""
+        return self.known(group, topic).get(number, -1)
+
+    def known(self, group: str, topic: str) -> Mapping[int, int]:
+        """Queue number to what `query` gives; it changes with the offsets. Queues without any are left out."""
         key = _key(topic, group)
-        if self.server_side_reset and self.resets:
-            reset = self.resets.get(key, {}).get(number)
-            if reset is not None:
-                return reset
-        offsets = self.offsets.get(key)
-        return -1 if offsets is None else offsets.get(number, -1)
+        offsets: Mapping[int, int] = self.offsets.get(key, {})
+        resets = self.resets.get(key) if self.server_side_reset and self.resets else None
+        return {**offsets, **resets} if resets else offsets
 
     def commit_pull(self, group: str, topic: str, number: int, offset: int) -> None:
         _of_queues(self.pulls, topic, group)[number] = offset

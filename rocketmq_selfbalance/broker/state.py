@@ -324,9 +324,10 @@ class Broker(NodeState):
         self, now: Time, group: str, topic: str, committed: Mapping[int, int], numbers: Iterable[int]
     ) -> None:
         """The group was given records of these queues by POP. ``committed``: queue number to the offset behind them."""
+        known = self.offsets.known(group, topic)
         for number in numbers:
             offset = committed[number]
-            if self.offsets.query(group, topic, number) != offset:
+            if known.get(number, -1) != offset:
                 self.offsets.commit(now, group, topic, number, offset)
                 self.unflushed = True
 

@@ -8,7 +8,7 @@ ends its call alone, with gRPC's own code; frames that are none end the connecti
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Final, NamedTuple
 
-from protocols.engine.connection import LATER, MakeConversation
+from protocols.engine.connection import LATER, MakeConversation, Making
 from protocols.engine.nodes import Message, Time
 from rocketmq_selfbalance.grpc.headers import block_of
 from rocketmq_selfbalance.grpc.http2 import Came, Http2, Opened
@@ -108,6 +108,9 @@ class GrpcConversation:
     def feed(self, data: bytes) -> None:
         self._http.feed(data)
 
+    def ended(self) -> None:
+        self._http.ended()
+
     def said(self) -> Sequence[bytes]:
         return self._http.said()
 
@@ -134,14 +137,15 @@ class GrpcConversation:
             return StreamClosed(found.number) if found.method is None else LATER
         return told or LATER
 
-    def encode(self, message: Message) -> Sequence[bytes] | Iterator[bytes]:
+    def encode(self, message: Message) -> Sequence[bytes] | Making:
         if isinstance(message, Answered):
             found = self._streams.get(message.correlation)
             if found is not None:
-                if any(_is_long(response) for response in message.responses):
+                if not isinstance(message.made, tuple) or any(map(_is_long, message.made)):
                     self._making += 1
-                    return self._in_pieces(found, message.responses)
-                self._answer(found, b"".join(map(_message, message.responses)))
+                    return self._in_pieces(found, message)
+                self._forget(found)
+                self._http.respond(found.stream, _HEAD, b"".join(map(_message, message.made)), _TAIL)
         elif isinstance(message, Told):
             found = self._streams.get(message.correlation)
             if found is not None:
@@ -151,22 +155,23 @@ class GrpcConversation:
             self._refuse(found, _Refused(_INVALID_ARGUMENT, message.why))
         return self._http.said()
 
-    def _in_pieces(self, found: _Open, responses: Sequence[tuple[object, ...]]) -> Iterator[bytes]:
+    def _in_pieces(self, found: _Open, message: Answered) -> Making:
         """An answer that takes long. It gives nothing itself: frames of a stream must keep their order among those
-        that windows release, so `said` gives them all."""
-        said = []
-        for response in responses:
+        that windows release, so `said` gives them all, and each response as soon as it is made."""
+        head = _HEAD
+        for response in message.made if isinstance(message.made, tuple) else message.made():
+            if not self._http.is_open(found.stream):
+                break
             parts = []
             for part in pieces(response):
                 parts.append(part)
-                yield b""
-            said.append(_prefixed(b"".join(parts)))
+                yield
+            self._http.respond(found.stream, head, _prefixed(b"".join(parts)), b"")
+            head = b""
         self._making -= 1
-        self._answer(found, b"".join(said))
-
-    def _answer(self, found: _Open, said: bytes) -> None:
         self._forget(found)
-        self._http.respond(found.stream, _HEAD, said, _TAIL)
+        self._http.respond(found.stream, head, b"", _TAIL)
+        return ()
 
     def _opened(self, event: Opened) -> None:
         headers, stream = event.headers, event.stream

@@ -141,6 +141,16 @@ class Http2:
         """Bytes that wait for the client's windows."""
         return self._held
 
+    def ended(self) -> None:
+        """The client is gone. What was held for it is let go at once, not when the cycles of this object are found."""
+        self._streams.clear()
+        self._out.clear()
+        self._held = 0
+
+    def is_open(self, number: int) -> bool:
+        """Whether anything said on this stream is heard."""
+        return number in self._streams
+
     def next_event(self) -> Event | None:
         """What the client has said first, which is given once."""
         event = self.events.popleft() if self.events else None

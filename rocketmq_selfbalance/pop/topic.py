@@ -89,7 +89,10 @@ class PopTopic(NodeState):
         retry_first = random < RETRY_FIRST_BELOW
         if retry_first:
             handles += self._from_retry_topic(now, most, invisible, queue)
+        committed = self.committed
         for number in self.visited(numbers, random):
+            if committed.get(number) == ends[number]:
+                continue  # nothing is there, in most of many queues
             handles += self._from_queue(now, number, ends[number], most - len(handles), invisible, queue)
         if not retry_first and len(handles) < most:
             handles += self._from_retry_topic(now, most - len(handles), invisible, queue)
@@ -111,7 +114,7 @@ class PopTopic(NodeState):
         handles: list[Handle] = []
         for number in self.visited(numbers, random):
             first = self.committed.setdefault(number, 0)
-            last = min(ends[number], first + most - len(handles))
+            last = self.fitting(number, first, min(ends[number], first + most - len(handles)))
             if last <= first or self.ordered.is_blocked(now, number, attempt_id, invisible):
                 self.rest += ends[number] - first
                 continue
@@ -129,6 +132,11 @@ class PopTopic(NodeState):
             return [numbers[(count - 1 - index + random) % count] for index in range(count)]
         return [numbers[(random + index) % count] for index in range(count)]
 
+    def fitting(self, number: int | None, first: int, last: int) -> int:
+        """The end of those records from ``first`` to before ``last`` of a queue (None: of the retry topic) that one
+        answer holds. Records have no size here."""
+        return last
+
     def _from_queue(
         self, now: Time, number: int, end: int, most: int, invisible: Time, revive_queue: int
     ) -> list[Handle]:
@@ -143,7 +151,7 @@ class PopTopic(NodeState):
 
     def _from_retry_topic(self, now: Time, most: int, invisible: Time, revive_queue: int) -> list[Handle]:
         first = self.retry_offset
-        records = tuple(self.retried[first : first + most])
+        records = tuple(self.retried[first : self.fitting(None, first, min(len(self.retried), first + most))])
         self.rest += len(self.retried) - first - len(records)
         if not records:
             return []

@@ -1,10 +1,11 @@
 """ReceiveMessage: a pop at one broker for one client (``ReceiveMessageActivity``; spec grpc 3)."""
 
 import hashlib
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
 from ipaddress import ip_address
 
+from protocols.engine.connection import SMALL
 from protocols.engine.nodes import Message as BrokerMessage
 from protocols.engine.nodes import Outbox, Time
 from rocketmq_selfbalance import codes
@@ -155,13 +156,20 @@ def _popped(
         for record in passed:
             renewing.give_back_one(proxy, group, topic, record.handle, out, suspend=True)
         return
-    messages = [message_of(topic, decode(record.content), record.handle, record.times) for record in passed]
     if request.auto_renew and proxy.settings.auto_renew and call.client_id in proxy.clients:
-        for record, message in zip(passed, messages, strict=True):
-            assert message.system_properties is not None
-            kept = Kept(call.client_id, group, message.system_properties.message_id, str(record.handle))
-            renewing.keep(proxy, now, kept, topic, record.handle, record.times + 1)
-    end(proxy, now, call, OK, out, messages)
+        for record in passed:
+            stored = decode(record.content)
+            name = _id(stored, parse_properties(stored.record.properties))
+            renewing.keep(
+                proxy,
+                now,
+                Kept(call.client_id, group, name, str(record.handle)),
+                topic,
+                record.handle,
+                record.times + 1,
+            )
+    said = partial(_said, proxy, now, OK, topic, passed)
+    proxy.stream(call, out, said if sum(len(record.content) for record in passed) > SMALL else tuple(said()))
 
 
 def gone() -> str:
@@ -188,13 +196,19 @@ def _passes(proxy: Proxy, request: ReceiveMessageRequest, client: Client, record
     return False
 
 
-def end(proxy: Proxy, now: Time, call: Call, status: Status, out: Outbox, messages: Sequence[Message] = ()) -> None:
-    parts = (
-        ReceiveMessageResponse(status),
-        *[ReceiveMessageResponse(message=message) for message in messages],
-        ReceiveMessageResponse(delivery_timestamp=timestamp(proxy.wall(now))),
-    )
-    proxy.answer(call, out, *parts)
+def end(proxy: Proxy, now: Time, call: Call, status: Status, out: Outbox) -> None:
+    """There are no messages for the client."""
+    proxy.answer(call, out, *_said(proxy, now, status))
+
+
+def _said(
+    proxy: Proxy, now: Time, status: Status, topic: str = "", records: Sequence[PoppedRecord] = ()
+) -> Iterator[ReceiveMessageResponse]:
+    yield ReceiveMessageResponse(status)
+    for record in records:
+        message = message_of(topic, decode(record.content), record.handle, record.times)
+        yield ReceiveMessageResponse(message=message)
+    yield ReceiveMessageResponse(delivery_timestamp=timestamp(proxy.wall(now)))
 
 
 _COMPRESSED = 1
@@ -211,7 +225,7 @@ def message_of(topic: str, stored: Stored, handle: Handle | None, times: int) ->
     system = SystemProperties(
         tag=properties.get("TAGS"),
         keys=tuple(keys.split(" ")) if keys else (),
-        message_id=properties.get("UNIQ_KEY") or message_id(stored.store_host, stored.position),
+        message_id=_id(stored, properties),
         body_digest=Digest(DigestType.MD5, hashlib.md5(record.body, usedforsecurity=False).hexdigest().upper()),
         body_encoding=Encoding.GZIP if record.sys_flag & _COMPRESSED else Encoding.IDENTITY,
         message_type=_kind(properties),
@@ -230,6 +244,10 @@ def message_of(topic: str, stored: Stored, handle: Handle | None, times: int) ->
     )
     user = {name: value for name, value in properties.items() if name not in checks.SYSTEM_PROPERTIES}
     return Message(Resource(name=topic), user, system, record.body)
+
+
+def _id(stored: Stored, properties: Mapping[str, str]) -> str:
+    return properties.get("UNIQ_KEY") or message_id(stored.store_host, stored.position)
 
 
 def _whole(text: str | None) -> int | None:

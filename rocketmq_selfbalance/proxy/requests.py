@@ -1,6 +1,6 @@
 """The requests of RocketMQ's gRPC service and their answers; fields as in `rocketmq_selfbalance.proxy.definitions`."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import NamedTuple, TypeAlias
 
 from protocols.engine.nodes import Time
@@ -243,10 +243,14 @@ class Call(NamedTuple):
 
 
 class Answered(NamedTuple):
-    """The answer in its parts, one but for methods that stream."""
+    """The answer in its parts, one but for methods that stream; large ones are made when they are written."""
 
     correlation: int
-    responses: tuple[Response, ...]
+    made: tuple[Response, ...] | Callable[[], Iterator[Response]]
+
+    @property
+    def responses(self) -> tuple[Response, ...]:
+        return self.made if isinstance(self.made, tuple) else tuple(self.made())
 
 
 class Cancelled(NamedTuple):

@@ -1,7 +1,7 @@
 """What a proxy remembers: its clients with their settings and the messages that it keeps invisible for them, routes,
 transactions, and what it has asked of brokers (spec grpc 2, 4). Plain state; the files beside work on it."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from typing import NamedTuple, TypeAlias
 
@@ -120,9 +120,13 @@ class Proxy:
 
     def answer(self, call: Call, out: Outbox, *responses: Response) -> None:
         """Answer a call, where anybody still waits for it."""
+        self.stream(call, out, responses)
+
+    def stream(self, call: Call, out: Outbox, made: tuple[Response, ...] | Callable[[], Iterator[Response]]) -> None:
+        """The same, of responses that may be large."""
         peer = self.open.pop(call.correlation, None)
         if peer is not None:
-            out.send(peer, Answered(call.correlation, responses))
+            out.send(peer, Answered(call.correlation, made))
 
     def ask(self, broker: str, make: Callable[[int], Message], then: Then, out: Outbox) -> None:
         """Ask a broker: ``make`` gives the question with this number."""

@@ -9,7 +9,7 @@ cannot be read are answered with an error, as real servers do.
 from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 
-from protocols.engine.connection import MakeConversation, WireError, check_preface
+from protocols.engine.connection import MakeConversation, Making, WireError, check_preface
 from protocols.engine.nodes import Message
 from rocketmq_selfbalance.remoting import NUMBERS, ONEWAY, Frame, FrameError, decode, encode, length_of
 from rocketmq_selfbalance.wire import answers, messages
@@ -61,7 +61,7 @@ class Conversation:
                 return self._request(frame)
         return None
 
-    def encode(self, message: Message) -> Sequence[bytes] | Iterator[bytes]:
+    def encode(self, message: Message) -> Sequence[bytes] | Making:
         try:
             if answers.is_answer(message):
                 pending = self._pending.pop(message[0], None)
@@ -147,13 +147,13 @@ def _written(frame: Frame, body: Sequence[bytes]) -> Sequence[bytes]:
     return (int.from_bytes(raw[:_LENGTH]) + length).to_bytes(_LENGTH) + raw[_LENGTH:], *body
 
 
-def _in_turns(frame: Frame, parts: Iterator[bytes]) -> Iterator[bytes]:
-    """The same, of parts that take longer: nothing is given before the last of them."""
+def _in_turns(frame: Frame, parts: Iterator[bytes]) -> Making:
+    """The same, of parts that take longer."""
     body: list[bytes] = []
     for part in parts:
         body.append(part)
-        yield b""
-    yield from _written(frame, body)
+        yield
+    return _written(frame, body)
 
 
 def maker(decoders: Mapping[int, Decoder], server: str, settings: WireSettings, version: str) -> MakeConversation:

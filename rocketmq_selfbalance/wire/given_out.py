@@ -28,7 +28,10 @@ class GivenOut(PopTopic):
     line: Line[asked.Pop] = field(default_factory=Line)
     wanted: frozenset[int] | None = None
     """Hashes of the tags that the present pop wants; None for all."""
-    queues: dict[int, RecordQueue] = field(default_factory=dict)
+    queues: dict[int | None, RecordQueue] = field(default_factory=dict)
+    """None: that of the retry topic."""
+    room: int = 0
+    """Bytes of records that one pop is given of a queue, but for a single longer one."""
     begun: Time = 0.0
 
     @property
@@ -41,10 +44,14 @@ class GivenOut(PopTopic):
         """As in the model, but only of records with wanted tags; the offset moves past all others."""
         first = max(self.committed[number], self.queues[number].min_offset)
         stored, least = self.queues[number].stored, self.queues[number].min_offset
-        last, passed = first, list[int]()
+        last, passed, room = first, list[int](), self.room
         stop = min(end, first + MOST_LOOKED_AT)
         while last < stop and len(passed) < most:
-            if self.wanted is None or stored[last - least].tags in self.wanted:
+            record = stored[last - least]
+            if self.wanted is None or record.tags in self.wanted:
+                room -= len(record.content)
+                if room < 0 and passed:
+                    break
                 passed.append(last - first)
             last += 1
         self.committed[number] = last
@@ -58,6 +65,16 @@ class GivenOut(PopTopic):
             if handle.position not in wanted:
                 self.ack(handle)
         return [handles[position] for position in passed]
+
+    def fitting(self, number: int | None, first: int, last: int) -> int:
+        """As of a pull (``DefaultMessageStore.isTheBatchFull``)."""
+        queue, room = self.queues.get(number), self.room
+        for offset in range(first, last):
+            record = None if queue is None else queue.at(offset)
+            room -= 0 if record is None else len(record.content)
+            if room < 0 and offset > first:
+                return offset
+        return last
 
     def is_idle(self) -> bool:
         """Whether nothing may come back."""

@@ -14,7 +14,7 @@ from rocketmq_selfbalance.pop.line import POLL, REVIVE, Waiting
 from rocketmq_selfbalance.pop.topic import REVIVE_QUEUES
 from rocketmq_selfbalance.wire import pulling, stored_messages
 from rocketmq_selfbalance.wire.given_out import GivenOut, commit, given_out, set_timers, stored_record
-from rocketmq_selfbalance.wire.served import Served
+from rocketmq_selfbalance.wire.served import RecordQueue, Served
 
 MOST_AT_ONCE = 32
 MOST_WAITING = 1_024
@@ -82,9 +82,8 @@ def _taken(
         return ()
     wall = float(served.epoch(now))
     every = range(config.read) if message.number == codes.ALL_QUEUES else (message.number,)
-    _look(served, now, state, every, from_start=message.from_start)
-    numbers = [number for number in every if number in state.queues]
-    ends = {number: state.queues[number].max_offset(now) for number in numbers}
+    ends = _look(served, now, state, every, from_start=message.from_start)
+    numbers = list(ends)
     state.wanted = pulling.codes_of(message.tags)
     revive_queue = served.revive_queue(message.correlation)
     state.pops = state.pops if revive_queue is None else revive_queue
@@ -96,22 +95,24 @@ def _taken(
     return tuple(record for record in records if record is not None)
 
 
-def _look(served: Served, now: Time, state: GivenOut, numbers: Iterable[int], *, from_start: bool) -> None:
-    """Where these queues are read on."""
+def _look(served: Served, now: Time, state: GivenOut, numbers: Iterable[int], *, from_start: bool) -> dict[int, int]:
+    """Where these queues are read on; those that there are, to their ends."""
     topic, group, offsets = state.topic, state.group, served.broker.offsets
+    state.room = served.wire.most_pulled_bytes
+    if (retried := served.store.records(state.retry_topic, 0)) is not None:
+        state.queues[None] = retried
+    queues, ends = served.store.queues.get(topic, {}), dict[int, int]()
+    known = offsets.known(group, topic)  # who pulled in between has moved it, too
     for number in numbers:
-        queue = served.store.records(topic, number)
-        if queue is None:
+        queue = queues.get(number)
+        if not isinstance(queue, RecordQueue):
             continue
         state.queues[number] = queue
-        state.begin(
-            number,
-            reset=offsets.take_reset(group, topic, number),
-            known=offsets.query(group, topic, number),  # who pulled in between has moved it, too
-            least=queue.min_offset,
-            end=queue.max_offset(now),
-            from_start=from_start,
-        )
+        end = ends[number] = queue.max_offset(now)
+        reset = offsets.take_reset(group, topic, number) if offsets.resets else None
+        offset = known.get(number, -1)
+        state.begin(number, reset=reset, known=offset, least=queue.min_offset, end=end, from_start=from_start)
+    return ends
 
 
 def _record(served: Served, state: GivenOut, handle: Handle) -> asked.PoppedRecord | None:

@@ -6,7 +6,7 @@ from heapq import heappop, heappush
 from itertools import count
 from typing import Any, Final, TypeVar
 
-from protocols.engine.connection import Conversation
+from protocols.engine.connection import Conversation, at_once
 from protocols.engine.nodes import Message, Node, Time, TimerName
 from rocketmq_selfbalance.broker import Broker, Disk
 from rocketmq_selfbalance.broker.state import SubscriptionGroupManager, TopicConfigManager
@@ -39,7 +39,7 @@ class Place:
         if to in self.world.places:
             self.world.places[to].node.receive(self.world.now, self.name, message, self.world.places[to])
         elif to in self.conversations:
-            raw = b"".join(self.conversations[to].encode(message))
+            raw = b"".join(at_once(self.conversations[to].encode(message)))
             if raw:
                 assert int.from_bytes(raw[:4]) == len(raw) - 4
                 self.said.setdefault(to, []).append(decode(raw[4:]))

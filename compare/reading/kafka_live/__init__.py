@@ -4,6 +4,6 @@ What the cluster answers becomes the same facts that the tools' text becomes, an
 groups of both: which queues a group reads, or who owns what, is decided in one place.
 """
 
-from compare.reading.kafka_live.observe import SCHEME, Known, observe, shown
+from compare.reading.kafka_live.observe import SCHEME, observe, shown
 
-__all__ = ["SCHEME", "Known", "observe", "shown"]
+__all__ = ["SCHEME", "observe", "shown"]

@@ -11,8 +11,8 @@ from typing import NoReturn
 
 from compare.reading.kafka_live.connection import connect
 from compare.reading.kafka_live.fetch import broker_settings, fetch
-from compare.reading.kafka_live.observe import BROKEN, FOUND, PROGRESS, READY, REFUSED, Known, Order
-from compare.reading.sources import answer_s, end_of
+from compare.reading.kafka_live.observe import BROKEN, FOUND, PROGRESS, READY, REFUSED, Order
+from compare.reading.sources import Known, answer_s, end_of
 from protocols import UserError
 
 
@@ -39,12 +39,13 @@ def main(descriptor: int) -> NoReturn:
 def _read(order: Order, channel: Channel) -> None:
     connection = connect(order.servers, order.settings, answer_s(order.timeout_s), end_of(order.timeout_s))
     channel.send((READY, None))
-    found = list(fetch(connection, order.source, lambda text: channel.send((PROGRESS, text)), before=order.groups))
+    before = Known("", (), order.groups, order.shares)
+    found = list(fetch(connection, order.source, lambda text: channel.send((PROGRESS, text)), before=before))
     if order.ask_brokers:
         found += broker_settings(connection, order.source)
-    channel.send(
-        (FOUND, (found, Known(connection.cluster, tuple(connection.brokers.values()), tuple(connection.groups))))
-    )
+    brokers = tuple(connection.brokers.values())
+    known = Known(connection.cluster, brokers, tuple(connection.groups), tuple(connection.shares))
+    channel.send((FOUND, (found, known)))
 
 
 def _end_with_parent(channel: Channel) -> None:

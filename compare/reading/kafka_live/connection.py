@@ -79,7 +79,8 @@ _ALL_DOWN, TIMED_OUT = "_ALL_BROKERS_DOWN", "_TIMED_OUT"
 class Connection:
     """An AdminClient and what it has complained of. ``timeout_s`` is the longest wait for any single answer, and
     nothing is waited for beyond ``ends`` (`time.monotonic`). ``cluster``: its id, "" where it tells none;
-    ``brokers``: id to ``host:port`` of all that it has told of; ``groups``: the consumer groups that there are."""
+    ``brokers``: id to ``host:port`` of all that it has told of; ``groups`` and ``shares``: the consumer groups and
+    the share groups that there are."""
 
     servers: str
     timeout_s: float
@@ -89,6 +90,7 @@ class Connection:
     cluster: str = ""
     brokers: Mapping[int, str] = field(default_factory=dict)
     groups: Sequence[str] = ()
+    shares: Sequence[str] = ()
     _complaint: tuple[str, str] | None = None
     _down_since: float | None = None
 

@@ -1,7 +1,7 @@
 """From a cluster's answers to facts, the same ones that the tools' views give."""
 
 import warnings
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence, Set
 from contextlib import suppress
 from dataclasses import dataclass, field
 
@@ -29,8 +29,9 @@ from compare.reading.kafka_live.connection import (
     name,
 )
 from compare.reading.kafka_live.ends import Leaders, end_offsets
-from compare.reading.kafka_live.share import share_groups
+from compare.reading.kafka_live.share import gone, share_groups
 from compare.reading.observed import ObservedMember, Skipped
+from compare.reading.sources import Known
 from protocols import Queue, UserError, sort_queues
 
 _STATES = {
@@ -43,6 +44,7 @@ _CONSUMER_PROTOCOL = {"CONSUMER": True, "CLASSIC": False}
 _OFFSETS = "__consumer_offsets"
 
 Committed = Mapping[Queue, int]
+NOTHING = Known("", ())
 AskEpochs = Callable[[epochs.Nodes, Mapping[str, str], float, float], Mapping[str, int]]
 
 
@@ -51,17 +53,17 @@ def fetch(
     source: str,
     progress: Callable[[str], None],
     ask_epochs: AskEpochs = epochs.epochs,
-    before: Sequence[str] = (),
+    before: Known = NOTHING,
 ) -> Iterator[Fact | Skipped]:
     """Ask for everything about all consumer groups; `UserError` if the cluster does not even list them. ``before``:
-    groups that an earlier reading has found. A broker lists what it has loaded: while a coordinator moves, neither the
+    what an earlier reading has found. A broker lists what it has loaded: while a coordinator moves, neither the
     old one nor the new one lists its groups, so those that nobody lists are asked for by name.
 
     Order: groups, then per group members and commits, then partitions and their ends. So a partition or record that
     comes into being meanwhile is at worst counted as not owned yet or not read yet.
     """
     listed, refused = _list(connection)
-    names = sorted({*listed, *before})
+    names = sorted({*listed, *before.groups})
     yield from (
         Skipped(source, None, f"a broker does not list its groups: {why}", hides_groups=True) for why in refused
     )
@@ -72,7 +74,10 @@ def fetch(
     described, committed = read.described, read.committed
     connection.groups = tuple(group for group in names if group not in read.gone)
     leaders = _leaders(connection)
-    hidden = [*_hidden(read.unread, read.late, len(names), leaders)]
+    hidden = [
+        *_hidden(read.unread, read.late, len(names), leaders),
+        *_untold_shares(connection, {each.group for each in of_others if isinstance(each, ShareGroup)}, before.shares),
+    ]
     yield from (Skipped(source, None, why, hides_groups=True) for why in hidden)
     if not listed and not connection.groups and not refused and not of_others and not hidden:
         yield Skipped(source, None, "no broker of the cluster lists a consumer group")
@@ -154,6 +159,19 @@ def _hidden(unread: Mapping[str, Sequence[str]], late: int, count: int, leaders:
             f"{leaderless} of {many(len(of_offsets), 'partition')} of {_OFFSETS} have no leader: groups that are kept"
             " there are not listed"
         )
+
+
+def _untold_shares(connection: Connection, told: Set[str], before: Sequence[str]) -> Iterator[str]:
+    """Why some share groups of an earlier reading are not told: they are gone only if their coordinator says so."""
+    untold = sorted({*before} - told)
+    nodes: dict[tuple[str, int], list[str]] = {}
+    for at in connection.brokers.values() if untold else ():
+        host, _, port = at.rpartition(":")
+        nodes[host, int(port)] = untold
+    left = sorted({*untold} - gone(nodes, connection.settings.values, connection.wait_s(), connection.ends))
+    connection.shares = sorted({*told, *left})
+    if left:
+        yield f"share group {left[0]!r}{f' and {len(left) - 1} more' if left[1:] else ''}: no coordinator tells of it"
 
 
 def broker_settings(connection: Connection, source: str) -> Iterator[BrokerSettings | Skipped]:

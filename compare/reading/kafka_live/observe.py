@@ -16,13 +16,13 @@ from dataclasses import dataclass, replace
 from multiprocessing import Pipe
 from multiprocessing.connection import Connection
 from pathlib import Path
-from typing import NamedTuple, TypeAlias
+from typing import TypeAlias
 
 from compare.reading.kafka import join
 from compare.reading.kafka.facts import Fact
 from compare.reading.kafka_live.settings import Settings, read_settings
 from compare.reading.observed import ObservedGroup, Skipped
-from compare.reading.sources import SERVER, TIMEOUT_S, end_of, left_s
+from compare.reading.sources import MOST_EARLIER, SERVER, TIMEOUT_S, Known, end_of, left_s
 from protocols import UserError
 
 SCHEME = "kafka://"
@@ -69,19 +69,8 @@ class Order:
     timeout_s: float
     ask_brokers: bool = False
     groups: tuple[str, ...] = ()
+    shares: tuple[str, ...] = ()
 
-
-class Known(NamedTuple):
-    """The id of a cluster ("": it tells none), ``host:port`` of its brokers, those that it had told of earlier last,
-    and its consumer groups."""
-
-    cluster: str
-    brokers: tuple[str, ...]
-    groups: tuple[str, ...] = ()
-
-
-MOST_EARLIER = 16
-"""Brokers that are not there any more and may come back."""
 
 Found: TypeAlias = tuple[Sequence[Fact | Skipped], Known]
 """What the cluster tells, and who it is."""
@@ -174,7 +163,8 @@ def observe(
     settings = Settings() if command_config is None else read_settings(command_config)
     progress(source)
     before = known.pop(address, Known("", ()))
-    order = Order(_listed(at, before.brokers), settings, source, timeout_s, ask_brokers, before.groups)
+    brokers = _listed(at, before.brokers)
+    order = Order(brokers, settings, source, timeout_s, ask_brokers, before.groups, before.shares)
     try:
         found, told = read_apart(order, progress)
     except UserError:
@@ -182,9 +172,9 @@ def observe(
         raise
     if before.cluster not in ("", told.cluster):
         before = Known("", ())
-        found, told = read_apart(replace(order, servers=at, groups=()), progress)
+        found, told = read_apart(replace(order, servers=at, groups=(), shares=()), progress)
     earlier = [each for each in before.brokers if each not in told.brokers][:MOST_EARLIER]
-    known[address] = Known(told.cluster, (*told.brokers, *earlier), told.groups)
+    known[address] = told._replace(brokers=(*told.brokers, *earlier))
     facts = [each for each in found if not isinstance(each, Skipped)]
     skipped = [each for each in found if isinstance(each, Skipped)]
     passed_over = [] if settings.passed_over is None else [settings.passed_over]

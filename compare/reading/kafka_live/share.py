@@ -15,6 +15,7 @@ from compare.reading.observed import ObservedMember
 from protocols import Queue
 
 _DESCRIBE, _OFFSETS = 77, 90
+_GROUP_ID_NOT_FOUND = 69
 
 
 def share_groups(
@@ -31,13 +32,29 @@ def share_groups(
                     yield _offsets(node, 2 * number + 1, source, group)
 
 
+def gone(of_nodes: Nodes, settings: Mapping[str, str], wait_s: float, ends: float) -> set[str]:
+    """Groups of which a node says that there are none, as their coordinator alone does."""
+    found = set()
+    for node, groups in answering(of_nodes, settings, wait_s, ends):
+        with suppress(*FAILURES):
+            for number, group in enumerate(groups):
+                cursor = _answer(node, _DESCRIBE, 1, number, _describe(group))
+                if cursor.varint() == 2 and cursor.number(2) == _GROUP_ID_NOT_FOUND:
+                    found.add(group)
+    return found
+
+
+def _describe(group: str) -> bytes:
+    return b"\x00" + varint(2) + _text(group) + b"\x00\x00"
+
+
 def _text(text: str) -> bytes:
     data = text.encode()
     return varint(len(data) + 1) + data
 
 
 def _described(node: socket.socket, number: int, source: str, group: str, at: str) -> ShareGroup:
-    cursor = _answer(node, _DESCRIBE, 1, number, b"\x00" + varint(2) + _text(group) + b"\x00\x00")
+    cursor = _answer(node, _DESCRIBE, 1, number, _describe(group))
     if cursor.varint() != 2 or cursor.number(2):
         raise UnknownError
     cursor.text()  # message

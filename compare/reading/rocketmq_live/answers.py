@@ -201,6 +201,14 @@ def topics(body: bytes) -> tuple[str, ...]:
     return names(body_of(body).get("topicList"))
 
 
+def broker_names(body: bytes) -> tuple[str, ...]:
+    """The brokers that have registered, sorted; `Refused` for what is no answer."""
+    told = body_of(body)
+    if not isinstance(told.get("brokerAddrTable"), dict):
+        raise _strange("a cluster without brokerAddrTable")
+    return tuple(sorted(str(name) for name in mapping(told["brokerAddrTable"])))
+
+
 @lru_cache(_QUEUES_REMEMBERED)
 def queue(key: str) -> Queue | None:
     """A queue that is the key of an object (`loose_json`); None for any other key."""

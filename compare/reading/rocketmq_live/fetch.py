@@ -7,7 +7,7 @@ for a while, so all of them are asked.
 
 import asyncio
 import sys
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, MutableMapping, Sequence
 from typing import TypeVar
 
 from compare.reading.observed import ObservedGroup, Skipped, SourceText
@@ -17,21 +17,24 @@ from compare.reading.rocketmq.lines import is_retry
 from compare.reading.rocketmq.running_info import orderly_of, strategy_of, tells_owned
 from compare.reading.rocketmq_live import answers
 from compare.reading.rocketmq_live.client import Address, Client, Refused, name_servers
-from compare.reading.sources import TIMEOUT_S, answer_s, end_of
+from compare.reading.sources import MOST_EARLIER, TIMEOUT_S, Known, answer_s, end_of
 from protocols import Queue, UserError, sort_queues
 from rocketmq_selfbalance.cluster import CONSUMER_NOT_ONLINE, RETRY_PREFIX, TOPIC_NOT_EXIST
 
-_ROUTE, _TOPICS, _CONNECTIONS, _STATS, _RUNNING = 105, 206, 203, 208, 307
+_ROUTE, _CLUSTER, _TOPICS, _CONNECTIONS, _STATS, _RUNNING = 105, 106, 206, 203, 208, 307
 _GROUPS_AT_ONCE = 16
 
 T = TypeVar("T")
 
 
 class Cluster:
-    """A cluster that is being asked. ``source`` is what messages call it."""
+    """A cluster that is being asked. ``source`` is what messages call it; ``before``: the brokers that an earlier
+    reading has found, some of which may not have registered yet with a name server that has started again. `brokers`
+    are those that this one has found, and these."""
 
-    def __init__(self, client: Client, servers: Sequence[Address], source: str) -> None:
-        self._client, self._servers = client, servers
+    def __init__(self, client: Client, servers: Sequence[Address], source: str, before: Sequence[str] = ()) -> None:
+        self._client, self._servers, self._before = client, servers, before
+        self.brokers = before
         self._source = SourceText(source, ())
         self._routes: dict[str, asyncio.Task[answers.TopicRoute | Refused]] = {}
 
@@ -42,12 +45,13 @@ class Cluster:
         if not topics:
             # Every broker brings topics of its own; a name server that has just started has heard of none.
             why = "the name server knows no topic, so no broker has registered: which groups there are is unknown"
-            return [Skipped(self._source.name, None, why, hides_groups=True)]
+            return [self._hidden(why)]
+        unregistered = await self._unregistered()
         groups = sorted(
             topic.removeprefix(RETRY_PREFIX) for topic in topics if is_retry(topic) and topic != RETRY_PREFIX
         )
         if not groups:
-            return [self._skipped("the cluster has no consumer groups")]
+            return unregistered or [self._skipped("the cluster has no consumer groups")]
         room = asyncio.Semaphore(_GROUPS_AT_ONCE)
         done = 0
         late: set[str] = set()
@@ -77,11 +81,11 @@ class Cluster:
             raise UserError(
                 f"no name server returns a route for the groups: {unknown[0]}; expected a route of RocketMQ"
             )
-        facts = [each for found in _without_popped(dict(zip(groups, of_groups, strict=True)), topics) for each in found]
+        told = _without_popped(dict(zip(groups, of_groups, strict=True)), topics)
+        facts = [*unregistered, *(each for found in told for each in found)]
         if late:
-            facts.append(
-                self._skipped(f"{len(late)} of {len(groups)} groups are not read in time, expected a longer --timeout")
-            )
+            why = f"{len(late)} of {len(groups)} groups are not read in time, expected a longer --timeout"
+            facts.append(self._hidden(why))
         for topic in sorted(self._routes):
             route = await self._routes[topic]
             if isinstance(route, answers.TopicRoute):
@@ -100,6 +104,18 @@ class Cluster:
         except Refused as refused:
             raise UserError(f"no name server answers: {refused}; expected host:port of a name server") from None
 
+    async def _unregistered(self) -> list[Fact | Skipped]:
+        """What is to be said of brokers that were there before and are not now: groups that only they know are not
+        listed."""
+        try:
+            there = await self._ask_name_servers(_CLUSTER, {}, answers.broker_names)
+        except Refused as refused:
+            return [self._hidden(f"the name server does not list its brokers: {refused}")] if self._before else []
+        earlier = [name for name in self._before if name not in there]
+        self.brokers = (*there, *earlier[:MOST_EARLIER])
+        why = "is not registered with the name server any more: groups that it alone knows are not listed"
+        return [self._hidden(f"broker {name} {why}") for name in earlier]
+
     async def _ask_name_servers(self, code: int, fields: Mapping[str, str], take: Callable[[bytes], T]) -> T:
         """What ``take`` makes of the first answer that makes sense; `Refused` with all reasons where none does, and at
         once where there is no such topic."""
@@ -117,8 +133,8 @@ class Cluster:
         route = await self._route(RETRY_PREFIX + group)
         if isinstance(route, Refused):
             if route.code == TOPIC_NOT_EXIST:
-                return [self._skipped(f"group {group!r} has a retry topic but no broker, because its brokers are down")]
-            return [self._skipped(f"group {group!r}: no name server returns its brokers: {route}")]
+                return [self._hidden(f"group {group!r} has a retry topic but no broker, because its brokers are down")]
+            return [self._hidden(f"group {group!r}: no name server returns its brokers: {route}")]
         brokers = sorted(route.brokers.items())
         views = await asyncio.gather(*(self._connections(group, *broker) for broker in brokers))
         found: list[Fact | Skipped] = [view for view in views if isinstance(view, Skipped)]
@@ -156,7 +172,7 @@ class Cluster:
         except Refused as refused:
             if refused.code == CONSUMER_NOT_ONLINE:
                 return Connections(self._source, group, (), None, None, complete=True)
-            return self._skipped(f"group {group!r}: broker {broker} does not list the members: {refused}")
+            return self._hidden(f"group {group!r}: broker {broker} does not list the members: {refused}")
         return Connections(
             source=self._source,
             group=group,
@@ -229,6 +245,9 @@ class Cluster:
     def _skipped(self, why: str) -> Skipped:
         return Skipped(self._source.name, None, why)
 
+    def _hidden(self, why: str) -> Skipped:
+        return Skipped(self._source.name, None, why, hides_groups=True)
+
 
 def _without_popped(
     of_groups: Mapping[str, list[Fact | Skipped]], topics: Collection[str]
@@ -243,22 +262,30 @@ def _without_popped(
 
 
 def observe(
-    address: str, *, timeout_s: float = TIMEOUT_S, progress: Callable[[str], None] = lambda text: None
+    address: str,
+    *,
+    timeout_s: float = TIMEOUT_S,
+    progress: Callable[[str], None] = lambda text: None,
+    known: MutableMapping[str, Known] | None = None,
 ) -> list[ObservedGroup | Skipped]:
     """The consumer groups of the cluster at ``rocketmq://host:port[;host:port...]`` (name servers), sorted by name.
 
     ``Skipped`` stands for what the cluster would not tell about a broker, a group or a member, or not in time.
-    ``timeout_s`` is how long the whole reading may take; a single answer is waited for up to a third of it. `UserError`
-    if no name server answers.
+    ``timeout_s`` is how long the whole reading may take; a single answer is waited for up to a third of it. ``known``:
+    what an earlier reading found out, kept here for the next one. `UserError` if no name server answers.
     """
+    known = {} if known is None else known
     progress(address)
-    found = asyncio.run(_fetch(name_servers(address), address, timeout_s, progress))
+    before = known.get(address, Known("", ())).brokers
+    found, brokers = asyncio.run(_fetch(name_servers(address), address, timeout_s, progress, before))
+    known[address] = Known("", tuple(brokers))
     facts = [each for each in found if not isinstance(each, Skipped)]
     return [*join(facts), *(each for each in found if isinstance(each, Skipped))]
 
 
 async def _fetch(
-    servers: list[Address], source: str, timeout_s: float, progress: Callable[[str], None]
-) -> list[Fact | Skipped]:
+    servers: list[Address], source: str, timeout_s: float, progress: Callable[[str], None], before: Sequence[str]
+) -> tuple[list[Fact | Skipped], Sequence[str]]:
     async with Client(answer_s(timeout_s), end_of(timeout_s)) as client:
-        return await Cluster(client, servers, source).fetch(progress)
+        cluster = Cluster(client, servers, source, before)
+        return await cluster.fetch(progress), cluster.brokers

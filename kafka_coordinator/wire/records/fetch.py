@@ -26,6 +26,7 @@ from kafka_coordinator.wire.records.partitions import (
 from kafka_coordinator.wire.records.transactions import Aborted
 from kafka_coordinator.wire.requests import Answer, Fetch, Piece, Rests, Work, answered
 from kafka_coordinator.wire.state import MANY, NO_THROTTLE, BrokerState
+from protocols.engine.connection import SMALL
 from protocols.engine.nodes import Outbox, Time, TimerName
 
 FETCH_KEY: Final = 1
@@ -107,11 +108,15 @@ def stop_timer(sender: str, out: Outbox) -> None:
 
 def enough(state: BrokerState, waiting: WaitingFetch) -> bool:
     """Whether as many bytes are there as the fetch wants at least."""
-    least: int = waiting.request.body.min_bytes
-    only_committed = reads_committed(waiting.request.body)
+    return _are_there(state, waiting.request, waiting.context, waiting.names, waiting.request.body.min_bytes)
+
+
+def _are_there(state: BrokerState, request: Fetch, context: Context, names: dict[Key, str], least: int) -> bool:
+    """Whether so many bytes are there for the request."""
+    only_committed = reads_committed(request.body)
     found = 0
-    for partition in waiting.context.partitions:
-        name = waiting.names.get(partition.key)
+    for partition in context.partitions:
+        name = names.get(partition.key)
         if name is not None:
             asked = partition.asked
             log = state.storage.log(name, partition.key[1])
@@ -151,11 +156,11 @@ def answer(state: BrokerState, now: Time, sender: str, request: Fetch, context: 
 
 
 def _read_all(state: BrokerState, now: Time, request: Fetch, context: Context) -> Work:
-    body, rests = request.body, Rests()
-    if len(context.partitions) > MANY:
-        yield
+    body, rests, names = request.body, Rests(), _known(state, context)
+    if len(context.partitions) > MANY or _are_there(state, request, context, names, SMALL):
+        yield  # it is read when it is written: many that wait to be written would take memory
     left = min(body.max_bytes, state.storage.bounds.fetch_max_bytes)
-    names, nothing_yet, only_committed = _known(state, context), True, reads_committed(body)
+    nothing_yet, only_committed = True, reads_committed(body)
     found: list[tuple[FetchedPartition, Read]] = []
     for partition in context.partitions:
         if rests.due():

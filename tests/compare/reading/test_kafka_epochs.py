@@ -16,9 +16,10 @@ pytest.importorskip("confluent_kafka", reason="the extra kafka is not installed"
 
 import confluent_kafka as library
 
-from compare.reading.kafka_live import Known, observe
+from compare.reading.kafka_live import observe
 from compare.reading.kafka_live.epochs import epochs, joined
 from compare.reading.observed import ObservedGroup
+from compare.reading.sources import Known
 from compare.testing.brokers import KafkaBroker
 from protocols import UserError
 from tests.compare.reading.fake_kafka_server import framed, serving

@@ -18,6 +18,7 @@ from compare.reading.kafka_live.connection import Connection, connect
 from compare.reading.kafka_live.fetch import fetch, others
 from compare.reading.kafka_live.settings import Settings
 from compare.reading.observed import ObservedGroup, Skipped
+from compare.reading.sources import Known
 from protocols import Queue, UserError
 from tests.compare.reading.fake_kafka_admin import FakeAdmin, commits, description, listing, recorded
 from tests.compare.reading.fake_kafka_server import framed, serving, versions
@@ -28,11 +29,11 @@ FOLDERS = ("groups", "rebalancing", "cluster-a", "cluster-c")
 SOURCE = "kafka://broker:9092"
 
 
-def observe(admin: FakeAdmin, *before: str) -> tuple[dict[str, ObservedGroup], list[str]]:
-    """Groups by name, and why something could not be read; ``before``: those of the last reading."""
+def observe(admin: FakeAdmin, *before: str, shares: tuple[str, ...] = ()) -> tuple[dict[str, ObservedGroup], list[str]]:
+    """Groups by name, and why something could not be read; ``before``, ``shares``: those of the last reading."""
     connection = Connection("broker:9092", timeout_s=1.0)
     connection.admin = admin
-    found = list(fetch(connection, SOURCE, lambda text: None, lambda *_: {}, before))
+    found = list(fetch(connection, SOURCE, lambda text: None, lambda *_: {}, Known("", (), before, shares)))
     skipped = [each for each in found if isinstance(each, Skipped)]
     assert all((each.source, each.line) == (SOURCE, None) for each in skipped)
     groups = join(each for each in found if not isinstance(each, Skipped))
@@ -180,6 +181,14 @@ def test_a_group_that_nobody_lists_is_asked_for_by_name_before_it_is_gone() -> N
     assert why.startswith("group 'g' cannot be read: ")
     admin.described["g"] = KafkaError(KafkaError.GROUP_ID_NOT_FOUND)
     assert observe(admin, "g") == ({}, ["no broker of the cluster lists a consumer group"])
+
+
+def test_share_groups_are_gone_only_where_their_coordinator_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
+    hidden = "share group 'sg' and 1 more: no coordinator tells of it"
+    nobody = "no broker of the cluster lists a consumer group"
+    for told, why in [([], [hidden]), (["sh"], [hidden.replace(" and 1 more", "")]), (["sg", "sh"], [nobody])]:
+        monkeypatch.setattr("compare.reading.kafka_live.fetch.gone", lambda *_, told=told: set(told))
+        assert observe(FakeAdmin([], {}, {}, {}, {}), shares=("sg", "sh")) == ({}, why)
 
 
 def test_older_nodes_call_a_deleted_group_dead() -> None:

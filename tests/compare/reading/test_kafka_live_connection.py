@@ -11,10 +11,11 @@ from types import SimpleNamespace
 
 import pytest
 
-from compare.reading.kafka_live import Known, observe, shown
+from compare.reading.kafka_live import observe, shown
 from compare.reading.kafka_live.connection import Connection
 from compare.reading.kafka_live.observe import Found, Order, servers
 from compare.reading.kafka_live.settings import INSTALL, Settings
+from compare.reading.sources import Known
 from protocols import UserError
 
 ROOT = Path(__file__).parents[3]

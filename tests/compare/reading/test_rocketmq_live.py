@@ -10,6 +10,7 @@ import pytest
 from compare.reading.observed import ObservedGroup, Skipped
 from compare.reading.rocketmq_live import observe
 from compare.reading.rocketmq_live.client import Address, name_servers
+from compare.reading.sources import Known
 from protocols import Queue, UserError
 from tests.compare.reading.fake_rocketmq import Answer, ok, queue_key, route, serving
 from tests.compare.showing import equipoise
@@ -32,6 +33,8 @@ class Cluster:
     def name_server(self, code: int, fields: Mapping[str, str]) -> Answer:
         if code == 206:
             return ok({"topicList": ["orders", *self.retry_topics, "broker-a"]})
+        if code == 106:
+            return ok({"brokerAddrTable": {name: {} for name in self.brokers}, "clusterAddrTable": {}})
         assert code == 105
         if fields["topic"] not in ("orders", *self.retry_topics):
             return 17, "No topic route info in name server for the topic", ""
@@ -105,6 +108,20 @@ def test_a_name_server_that_has_just_started_hides_all_groups(
 ) -> None:
     address = "rocketmq://" + servers.enter_context(serving(lambda code, fields: ok({"topicList": topics})))
     assert observe(address) == [Skipped(address, None, why, hides_groups=hides)]
+
+
+def test_a_broker_that_has_not_registered_again_hides_the_groups_that_it_alone_knows(servers: ExitStack) -> None:
+    """Two brokers after a restart of their name server: seen with RocketMQ 5.5.0."""
+    cluster, known = Cluster({"c0": []}), dict[str, Known]()
+    address = start(servers, cluster)
+    told = []
+    for brokers in (dict(cluster.brokers), {"broker-a": cluster.brokers["broker-a"]}, dict(cluster.brokers)):
+        cluster.brokers = brokers
+        found = observe(address, known=known)
+        assert group_of(found).name == "g"
+        told.append([each.why for each in found if isinstance(each, Skipped) and each.hides_groups])
+    why = "is not registered with the name server any more: groups that it alone knows are not listed"
+    assert told == [[], [f"broker broker-b {why}"], []]
 
 
 def test_members_owners_strategy_and_lag_are_told(servers: ExitStack) -> None:

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 import pytest
 
-from protocols.engine.connection import Connection, WireError
+from protocols.engine.connection import Connection, Making, WireError
 from protocols.engine.nodes import Message, Outbox, Time, TimerName
 from protocols.engine.sockets import Limits, Sockets
 from protocols.facts import Noted
@@ -41,8 +41,18 @@ class Lines:
             raise WireError(f"a line that begins with '!': {line.decode()!r}")
         return Line(line.decode())
 
-    def encode(self, message: Message) -> Sequence[bytes]:
-        return [message[0].encode(), b"\n"]
+    def encode(self, message: Message) -> Sequence[bytes] | Making:
+        return self.slowly(message[0]) if message[0].startswith("slow") else [message[0].encode(), b"\n"]
+
+    def slowly(self, text: str) -> Making:
+        for _ in range(3):
+            MADE.append(text)
+            yield
+        return [text.encode(), b"\n"]
+
+
+MADE: list[str] = []
+"""Steps of answers that take long."""
 
 
 class Teller:
@@ -288,6 +298,28 @@ def test_more_connections_than_allowed_are_turned_away() -> None:
         assert await (await it.connect()).ask("again") == "again!"
 
     in_world(story, Limits(connections=1))
+
+
+def test_long_answers_of_a_node_are_made_one_after_the_other_to_their_ends(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr("protocols.engine.connection.AT_ONCE_S", -1.0)
+    MADE.clear()
+
+    async def story(it: Setting) -> None:
+        clients = [await it.connect() for _ in range(3)]
+        gone, *others = clients
+        for number, client in enumerate(clients):
+            await client.say(f"slow {number}")
+        gone.writer.transport.abort()
+        heard = [await each.hear() for each in others]
+        assert heard == ["slow 1!", "slow 2!"]
+        assert sorted(MADE) == MADE
+        assert len(MADE) == 9, "what has begun is finished even where its client is gone"
+        handled = [each[2] for each in it.node.seen if each[0] == "receive"]
+        assert handled == ["slow 0", "slow 1", "slow 2"]
+
+    in_world(story)
 
 
 def test_what_is_sent_to_many_is_written_in_turns_and_in_order(monkeypatch: pytest.MonkeyPatch) -> None:
