@@ -24,7 +24,6 @@ MILLIONTHS = 1_000_000
 CHANGED = 0.35
 """Of the higher of two rates: more than that apart they are of different times, less is noise."""
 
-
 SURE = 4.0
 """Standard deviations by which a change is more than chance, of many places that are looked at."""
 

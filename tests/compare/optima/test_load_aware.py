@@ -50,7 +50,6 @@ def test_lag_and_handling_count_as_time_of_a_member() -> None:
         # A jump is seen in a second, a stop too.
         ([14] * 10 + [80], 1, 80, 0),
         ([14] * 10 + [0], 1, 0, 0),
-        ([0] * 10, 1, 0, 0),
         # The last of three changes.
         ([14] * 6 + [80] * 6 + [20] * 6, 1, 20, 0),
         # Chance in a second's records, no chance in a minute's.
@@ -67,10 +66,10 @@ def test_a_measured_rate_is_the_mean_since_the_last_change(
     assert (found.rate, found.spread, found.lag) == (pytest.approx(rate), pytest.approx(spread), 3)
 
 
-@pytest.mark.parametrize(("seed", "rate"), [(1, 14.0), (2, 4.0), (3, 80.0)])
-def test_chance_in_counts_is_no_change(seed: int, rate: float) -> None:
+@pytest.mark.parametrize("rate", [4.0, 80.0])
+def test_chance_in_counts_is_no_change(rate: float) -> None:
     """Counts of a second, by Poisson's law, of numpy."""
-    counts = np.random.default_rng(seed).poisson(rate, (200, 30)).astype(float)
+    counts = np.random.default_rng(1).poisson(rate, (200, 30)).astype(float)
     found = [QueueLoad.measured(each.tolist()).rate for each in counts]
     assert sum(np.isclose(found, counts.mean(axis=1))) >= 198
 
