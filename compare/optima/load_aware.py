@@ -81,9 +81,19 @@ class QueueLoad:
 
 
 def _unchanged(records: Sequence[float]) -> Iterator[Sequence[float]]:
-    """The stretches of equal periods between changes of the rate, the last one first, by the records of each period.
-    At a change the rates before and after differ by more than `CHANGED`, beyond chance by `SURE`, where chance is that
-    of counts (Poisson's law); of all such places the surest one is taken first."""
+    """The stretches of equal periods between changes of the rate, the last one first, by the records of each period."""
+    stretches = [records]
+    while stretches:
+        stretch = stretches.pop()
+        if place := _change(stretch):
+            stretches += (stretch[:place], stretch[place:])
+        else:
+            yield stretch
+
+
+def _change(records: Sequence[float]) -> int:
+    """The period in which the rate changed; 0: in none. The rates before and after differ by more than `CHANGED`,
+    beyond chance by `SURE`, where chance is that of counts (Poisson's law); of all such places it is the surest one."""
     sums = [0.0, *accumulate(records)]
     surest, place = SURE**2, 0
     for since in range(1, len(records)):
@@ -95,11 +105,7 @@ def _unchanged(records: Sequence[float]) -> Iterator[Sequence[float]]:
             sure = 2 * ((few * log(few / fewer) if few else 0.0) + many * log(many / (few + many - fewer)))
             if sure > surest:
                 surest, place = sure, since
-    if place:
-        yield from _unchanged(records[place:])
-        yield from _unchanged(records[:place])
-    else:
-        yield records
+    return place
 
 
 @dataclass(frozen=True, slots=True)

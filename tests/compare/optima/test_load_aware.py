@@ -50,7 +50,8 @@ def test_lag_and_handling_count_as_time_of_a_member() -> None:
         # A jump is seen in a second, a stop too.
         ([14] * 10 + [80], 1, 80, 0),
         ([14] * 10 + [0], 1, 0, 0),
-        # The last of three changes.
+        # The last of many changes.
+        ([1, 100] * 600, 600, 100, 0),
         ([14] * 6 + [80] * 6 + [20] * 6, 1, 20, 0),
         # Chance in a second's records, no chance in a minute's.
         ([5] * 6 + [12] * 2, 1, 6.75, sqrt(10.5)),
