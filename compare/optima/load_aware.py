@@ -5,10 +5,12 @@ topic), Kafka's classic protocol an assignor of the client, and a controller can
 `assign()` themselves. Under Kafka's consumer protocol the broker's assignors choose, and they see neither rate nor lag.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from math import isfinite
+from itertools import accumulate
+from math import isfinite, log, sqrt
+from statistics import fmean
 
 from compare.formatting import several
 from protocols import Allocation, Group, GroupError, Queue, sort_queues
@@ -21,6 +23,15 @@ MILLIONTHS = 1_000_000
 
 CHANGED = 0.35
 """Of the higher of two rates: more than that apart they are of different times, less is noise."""
+
+SURE = 4.0
+"""Standard deviations by which a change is more than chance, of many places that are looked at."""
+
+PARTS = 6
+"""Of all periods, whose means say how far a rate is off: one period of a slow queue says more of chance."""
+
+P95 = 1.645
+"""Standard deviations below which a normally distributed number stays for 95 % of the time."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,20 +46,66 @@ class QueueLoad:
     handle_s: float = 1.0
 
     @classmethod
-    def measured(cls, rates: Sequence[float], lag: int = 0, handle_s: float = 1.0) -> "QueueLoad":
-        """From the ``rates`` of equal periods, the oldest first: their mean since the queue's rate last changed by more
-        than `CHANGED`, because what was before says nothing of what comes. Raises `GroupError` for no rates."""
-        if not rates:
-            raise GroupError("a queue has no measured rates, expected one or more")
-        last, since = rates[-1], len(rates) - 1
-        while since and abs(rates[since - 1] - last) <= CHANGED * max(rates[since - 1], last):
-            since -= 1
-        return cls(sum(rates[since:]) / (len(rates) - since), lag=lag, handle_s=handle_s)
+    def measured(
+        cls, rates: Sequence[float], lag: int = 0, handle_s: float = 1.0, period_s: float = 1.0
+    ) -> "QueueLoad":
+        """From the ``rates`` of equal periods of ``period_s`` seconds, the oldest first: their mean since the queue's
+        rate last changed by more than `CHANGED`, because what was before says nothing of what comes. How far the rate
+        is off its mean between changes gives ``p95``, where enough periods tell. Raises `GroupError` for rates that
+        cannot be."""
+        if not rates or not all(isfinite(rate) and rate >= 0 for rate in rates):
+            raise GroupError(f"a queue has the measured rates {list(rates)!r}, expected one or more, of 0 or more")
+        if not isfinite(period_s) or period_s <= 0:
+            raise GroupError(f"period_s is {period_s!r}, expected a number above 0")
+        stretches = list(_unchanged([rate * period_s for rate in rates]))
+        length = max(1, len(rates) // PARTS)
+        off, free = 0.0, 0
+        for stretch in stretches:
+            ends = range(len(stretch), length - 1, -length)
+            parts = [fmean(stretch[end - length : end]) for end in ends]
+            if parts and fmean(parts):
+                off += sum((part / fmean(parts) - 1) ** 2 for part in parts)
+                free += len(parts) - 1
+        mean = fmean(stretches[0]) / period_s
+        return cls(mean, mean * (1 + P95 * sqrt(off / free)) if free else None, lag, handle_s)
+
+    @property
+    def spread(self) -> float:
+        """The standard deviation of the rate, if it is normally distributed; 0 where ``p95`` is not known."""
+        return 0.0 if self.p95 is None else max(0.0, self.p95 - self.rate) / P95
 
     def need(self, drain_s: float) -> Fraction:
         """Seconds of a member's time per second, so that the lag is gone after ``drain_s`` even at the high rate."""
         rate = self.rate if self.p95 is None else max(self.p95, self.rate)
         return Fraction(self.handle_s) * (Fraction(rate) + Fraction(self.lag) / Fraction(drain_s))
+
+
+def _unchanged(records: Sequence[float]) -> Iterator[Sequence[float]]:
+    """The stretches of equal periods between changes of the rate, the last one first, by the records of each period."""
+    stretches = [records]
+    while stretches:
+        stretch = stretches.pop()
+        if place := _change(stretch):
+            stretches += (stretch[:place], stretch[place:])
+        else:
+            yield stretch
+
+
+def _change(records: Sequence[float]) -> int:
+    """The period in which the rate changed; 0: in none. The rates before and after differ by more than `CHANGED`,
+    beyond chance by `SURE`, where chance is that of counts (Poisson's law); of all such places it is the surest one."""
+    sums = [0.0, *accumulate(records)]
+    surest, place = SURE**2, 0
+    for since in range(1, len(records)):
+        before, after, later = sums[since], sums[-1] - sums[since], len(records) - since
+        (low, few, slow), (high, many, fast) = sorted([(before / since, before, since), (after / later, after, later)])
+        if low < (1 - CHANGED) * high:
+            # Beside rates that differ by just `CHANGED`: twice the logarithm of the likelihood ratio (Wilks 1938).
+            fewer = (few + many) * (1 - CHANGED) * slow / ((1 - CHANGED) * slow + fast)
+            sure = 2 * ((few * log(few / fewer) if few else 0.0) + many * log(many / (few + many - fewer)))
+            if sure > surest:
+                surest, place = sure, since
+    return place
 
 
 @dataclass(frozen=True, slots=True)

@@ -34,18 +34,22 @@ def moves_that_pay(
     move_s: float = 3.0,
     horizon_s: float = 30.0,
 ) -> PayingMoves:
-    """The moves after which records wait less, though nobody reads a queue for ``move_s`` while it moves, if the mean
-    rates last for ``horizon_s`` seconds. ``today``, ``loads`` and ``capacity`` as in `load_aware`; who has no owner
-    goes where it is least felt. Raises `GroupError` for what is missing or cannot be."""
+    """The moves after which records wait less, though nobody reads a queue for ``move_s`` while it moves, for the next
+    ``horizon_s`` seconds, on average over what the rates may be (`QueueLoad.spread`). ``today``, ``loads`` and
+    ``capacity`` as in `load_aware`; who has no owner goes where it is least felt. Raises `GroupError` for what is
+    missing or cannot be."""
     for name, seconds in (("move_s", move_s), ("horizon_s", horizon_s)):
         if not isfinite(seconds) or seconds <= 0:
             raise GroupError(f"{name} is {seconds!r}, expected a number above 0")
+    if move_s > horizon_s:
+        raise GroupError(f"move_s is {move_s!r}, expected no more than horizon_s, which is {horizon_s!r}")
     queues, problem = numbered(group, today, loads, capacity, None, horizon_s)
     ids = [member.id for member in group.members]
     first = kept(problem)
     first.lower(0)
     flows = Flows(
         comes=[loads[queue].rate * loads[queue].handle_s for queue in queues],
+        spread=[loads[queue].spread * loads[queue].handle_s for queue in queues],
         lag=[loads[queue].lag * loads[queue].handle_s for queue in queues],
         takers=problem.takers,
         owner=first.at,

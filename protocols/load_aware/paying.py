@@ -1,13 +1,15 @@
 """Moves that pay, for whoever is asked again and again while loads change: they save more waiting than they cause.
 
 A queue that moves has no reader for a while, and what came meanwhile waits at its new owner. So moves are weighed by
-what waits, step by step for a while to come, member by member, as if all rates stayed as they are: work, added up over
-the seconds that it waits. A move pays if it saves more than twice what waits where a member stands still for the time
-of a move: less is what noise brings. So light queues go rather than the hot one, nothing moves among members who have
-all too much to do, and a lag that is gone soon is no reason for a move.
+what waits for a while to come, member by member: work, added up over the seconds that it waits. Rates are not known but
+expected: what is added up is the mean over what they may be. So a member whose queues need nearly all its time is
+relieved before its noise makes records wait, and where all members have too much to do little is gained by a move. A
+move pays if it saves more than its price, which rises with the part of all members' time that is used: what is free
+makes good for a move, and where nothing is free the next noise asks for another one. So light queues go rather than the
+hot one, and a lag that is gone soon is no reason for a move.
 
 This is no proof and no optimum, unlike `share_out`: single moves and swaps are tried for the member at which most
-waits, and the best one is made, until none pays.
+waits, and the one that saves most for each queue that it moves is made, until none pays.
 """
 
 from bisect import insort
@@ -15,13 +17,18 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from heapq import nsmallest
 from itertools import islice
+from math import sqrt
 from operator import itemgetter
 from typing import NamedTuple
 
 from protocols.load_aware.drafts import LIGHTS
 
-STEPS = 20
-"""Into which the time to come is divided."""
+NODES = ((-sqrt(3), 1 / 6), (0.0, 2 / 3), (sqrt(3), 1 / 6))
+"""Standard deviations that a rate is off, and how likely that is: the Gauss-Hermite rule of three points."""
+
+PRICE = 3.0
+"""Times what waits where a member stands still while a queue moves: the price of a move where all time is used, found
+by experiments (docs/load.md)."""
 
 CHANGES = 500_000
 """So many changes are weighed at most: some seconds' work, more than groups of 1,000 queues need."""
@@ -29,22 +36,24 @@ CHANGES = 500_000
 
 class Work(NamedTuple):
     """What a member's queues bring: work that waits and work per second, of those that it reads at once and of those
-    that move to it."""
+    that move to it, and the variance of all work per second."""
 
     lag: float
     comes: float
     moved_lag: float
     moved: float
+    variance: float
 
 
 @dataclass(frozen=True, slots=True)
 class Flows:
     """Queues 0..Q-1, members 0..M-1; work is in seconds of a member's time. ``comes``: work per second of each queue;
-    ``lag``: work that waits; ``takers`` and ``owner`` as in `Problem`, all queues owned; ``capacity``: of each member
-    seconds of work per second; ``move_s``: seconds in which nobody reads a queue that moves; ``horizon_s``: seconds for
-    which the rates are believed."""
+    ``spread``: the standard deviation of what it may be instead; ``lag``: work that waits; ``takers`` and ``owner`` as
+    in `Problem`, all queues owned; ``capacity``: of each member seconds of work per second; ``move_s``: seconds in
+    which nobody reads a queue that moves, at most ``horizon_s``: seconds for which the rates are believed."""
 
     comes: Sequence[float]
+    spread: Sequence[float]
     lag: Sequence[float]
     takers: Sequence[tuple[int, ...]]
     owner: Sequence[int]
@@ -61,24 +70,28 @@ class Flows:
             sum(self.comes[queue] for queue in kept),
             sum(self.lag[queue] for queue in moved),
             sum(self.comes[queue] for queue in moved),
+            sum(self.spread[queue] ** 2 for queue in queues),
         )
 
     def waits(self, member: int, work: Work) -> float:
-        """Work that waits at the member, added up over the seconds of the horizon. However a member shares its time
-        among its queues, it does all it can while anything waits: only the sums of its queues count."""
-        step = self.horizon_s / STEPS
-        free = self.capacity[member] * step
-        left, unread, comes, moved = work.lag, work.moved_lag, work.comes * step, work.moved * step
-        waited, last = 0.0, self.move_s if unread or moved else 0.0
-        for number in range(STEPS):
-            if unread and number * step >= last:
-                left, comes, unread, moved = left + unread, comes + moved, 0.0, 0.0
-            left = max(0.0, left + comes - free)
-            unread += moved
-            waited += (left + unread) * step
-            if left + unread < NOTHING and number * step >= last:
-                break
-        return waited
+        """Work that waits at the member, added up over the seconds of the horizon, on average. However a member shares
+        its time among its queues, it does all it can while anything waits: only the sums of its queues count."""
+        if not work.variance:
+            return self._waits(member, work, 0.0)
+        spread = sqrt(work.variance)
+        return sum(weight * self._waits(member, work, off * spread) for off, weight in NODES)
+
+    def _waits(self, member: int, work: Work, more: float) -> float:
+        """The same if so much more comes per second."""
+        capacity = self.capacity[member]
+        net = max(0.0, work.comes + more) - capacity
+        if not (work.moved_lag or work.moved):
+            return _added_up(work.lag, net, self.horizon_s)[0]
+        waited, left = _added_up(work.lag, net, self.move_s)
+        unread = work.moved_lag + work.moved * self.move_s
+        net = max(0.0, work.comes + work.moved + more) - capacity
+        later = _added_up(left + unread, net, self.horizon_s - self.move_s)[0]
+        return waited + (work.moved_lag + unread) / 2 * self.move_s + later
 
     def waits_in_all(self, at: Sequence[int]) -> float:
         """The same of all members, where queue n is at member ``at[n]``."""
@@ -91,11 +104,16 @@ class Flows:
             owned[member].append(queue)
         return owned
 
-    def least_gain(self, queue: int, member: int) -> float:
-        """What must be saved of `waits` by giving the queue to the member."""
-        if member == self.owner[queue]:
-            return 0.0
-        return self.capacity[member] * self.move_s**2
+    def prices(self) -> list[float]:
+        """Of each member what must be saved of `waits` by giving it a queue of another one."""
+        used = min(1.0, (sum(self.comes) + sum(self.lag) / self.horizon_s) / sum(self.capacity))
+        return [PRICE * used**2 * capacity * self.move_s**2 / 2 for capacity in self.capacity]
+
+
+def _added_up(left: float, net: float, seconds: float) -> tuple[float, float]:
+    """Work that waits, ``left`` at first and ``net`` more each second, added up over the seconds; and what is left."""
+    end = left + net * seconds
+    return ((left + end) / 2 * seconds, end) if net >= 0 or end >= 0 else (left * left / (-2 * net), 0.0)
 
 
 NOTHING = 1e-6
@@ -106,9 +124,10 @@ Change = tuple[int, int, int | None]
 
 @dataclass(slots=True)
 class Moving:
-    """An assignment under change. ``weighed``: how many changes were."""
+    """An assignment under change. ``prices``: of each member; ``weighed``: how many changes were."""
 
     flows: Flows
+    prices: list[float]
     at: list[int]
     queues: list[list[int]]
     work: list[Work]
@@ -121,7 +140,7 @@ class Moving:
         queues = flows.queues_of(flows.owner)
         work = [flows.work(member, owned) for member, owned in enumerate(queues)]
         waits = [flows.waits(member, each) for member, each in enumerate(work)]
-        return cls(flows, list(flows.owner), queues, work, waits)
+        return cls(flows, flows.prices(), list(flows.owner), queues, work, waits)
 
     def busy(self, member: int) -> float:
         """Parts of a member's time that its queues need, with what waits spread over the horizon."""
@@ -150,30 +169,34 @@ class Moving:
 
     def after(self, member: int, more: int | None, less: int | None) -> float:
         """What waits at the member with one queue more, and one less."""
-        flows, (lag, comes, moved_lag, moved) = self.flows, self.work[member]
+        flows, (lag, comes, moved_lag, moved, variance) = self.flows, self.work[member]
         for queue, sign in ((more, 1), (less, -1)):
             if queue is None:
                 continue
+            variance += sign * flows.spread[queue] ** 2
             if flows.owner[queue] == member:
                 lag, comes = lag + sign * flows.lag[queue], comes + sign * flows.comes[queue]
             else:
                 moved_lag, moved = moved_lag + sign * flows.lag[queue], moved + sign * flows.comes[queue]
-        return flows.waits(member, Work(lag, comes, moved_lag, moved))
+        return flows.waits(member, Work(lag, comes, moved_lag, moved, max(0.0, variance)))
+
+    def price(self, queue: int, member: int) -> float:
+        """Of the queue's being at the member."""
+        return 0.0 if member == self.flows.owner[queue] else self.prices[member]
 
     def saved(self, heavy: int, change: Change) -> float:
-        """By how much less waits, less what a change must save; of changes that do not pay nothing more is said than
-        that they do not."""
+        """By how much less waits, less the price, for each queue of the change; of changes that do not pay nothing more
+        is said than that they do not."""
         self.weighed += 1
         queue, light, back = change
-        gain = self.flows.least_gain
-        saved = self.waits[heavy] + self.waits[light] - gain(queue, light) + gain(queue, heavy)
+        saved = self.waits[heavy] + self.waits[light] - self.price(queue, light) + self.price(queue, heavy)
         if back is not None:
-            saved += gain(back, light) - gain(back, heavy)
+            saved += self.price(back, light) - self.price(back, heavy)
         if saved > NOTHING:
             saved -= self.after(heavy, back, queue)
         if saved > NOTHING:
             saved -= self.after(light, queue, back)
-        return saved
+        return saved if back is None else saved / 2
 
     def make(self, heavy: int, change: Change) -> None:
         """The change of a member's queue."""

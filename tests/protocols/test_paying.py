@@ -16,9 +16,10 @@ from tools.loads.families import Load
 EVERYBODY = (0, 1)
 
 
-def flows(rate: tuple[float, ...], lag: tuple[float, ...], owner: tuple[int, ...]) -> Flows:
-    takers = [EVERYBODY] * len(rate)
-    return Flows(rate, lag, takers, owner, [100.0, 100.0], move_s=3.0, horizon_s=30.0)
+def flows(rate: tuple[float, ...], lag: tuple[float, ...], owner: tuple[int, ...], off: float = 0.0) -> Flows:
+    """``off``: of each rate, the standard deviation of what it may be."""
+    takers, spread = [EVERYBODY] * len(rate), [off * each for each in rate]
+    return Flows(rate, spread, lag, takers, owner, [100.0, 100.0], move_s=3.0, horizon_s=30.0)
 
 
 @pytest.mark.parametrize(
@@ -44,13 +45,23 @@ def test_a_move_is_made_where_it_saves_more_than_it_costs(
     assert moved == sorted(each for each, before, after in zip(rate, owner, at, strict=True) if before != after)
 
 
+@pytest.mark.parametrize(("other", "moves"), [(10.0, True), (85.0, False)])
+def test_a_member_nearly_without_free_time_is_relieved_where_there_is_any(other: float, moves: bool) -> None:
+    """Its queues need 97 % of its time on average, and nothing waits while they bring no more."""
+    rate, owner = (60.0, 12.0, 12.0, 13.0, other), (0, 0, 0, 0, 1)
+    assert pays(flows(rate, (0,) * 5, owner)) == owner
+    assert (pays(flows(rate, (0,) * 5, owner, off=0.1)) != owner) is moves
+
+
 @pytest.mark.parametrize("used", [0.6, 0.9])
 def test_no_more_changes_are_weighed_than_some_seconds_allow(used: float) -> None:
     """1,000 queues by Zipf's law and 50 members, dealt out in turn: some have too much, and it helps them."""
     weights = [(number + 1) ** -0.7 for number in range(1000)]
     rate = tuple(used * 5000 * weight / sum(weights) for weight in weights)
     owner, everybody = tuple(number % 50 for number in range(1000)), tuple(range(50))
-    many = Flows(rate, (0.0,) * 1000, [everybody] * 1000, owner, [100.0] * 50, move_s=3.0, horizon_s=30.0)
+    many = Flows(
+        rate, (0.0,) * 1000, (0.0,) * 1000, [everybody] * 1000, owner, [100.0] * 50, move_s=3.0, horizon_s=30.0
+    )
     moving = Moving.of(many)
     moving.settle()
     assert 0 < moving.weighed <= CHANGES
@@ -85,10 +96,10 @@ def test_what_is_said_to_wait_is_what_waits_as_the_group_lives_on(given: Flows) 
     now = replace(given, lag=seen_lag[0])
     at = pays(now)
     said = now.waits_in_all(at)
-    # Both count what waits at the ends of steps, of 1.5 s and of 1 s.
+    # As the group lives on, what waits is counted at the end of each second.
     assert said == pytest.approx(sum(lived.lag[ASK_S:]), rel=0.1, abs=300)
-    gain = sum(now.least_gain(queue, member) for queue, member in enumerate(at))
-    assert said + gain <= now.waits_in_all(now.owner) + 1e-3
+    price = sum(now.prices()[member] for member, owner in zip(at, now.owner, strict=True) if member != owner)
+    assert said + price <= now.waits_in_all(now.owner) + 1e-3
 
 
 GROUP = Group.of({"orders": 4}, {"c1": ["orders"], "c2": ["orders"]})
@@ -102,5 +113,7 @@ def test_the_door_has_names_of_members_and_places_what_nobody_owns() -> None:
     assert (found.moved, found.waits_s > found.after_s) == (((q[1], "c2"),), True)
     with pytest.raises(GroupError, match="move_s is 0, expected a number above 0"):
         moves_that_pay(GROUP, {}, LOADS, capacity=1, move_s=0)
+    with pytest.raises(GroupError, match="move_s is 3, expected no more than horizon_s, which is 2"):
+        moves_that_pay(GROUP, {}, LOADS, capacity=1, move_s=3, horizon_s=2)
     with pytest.raises(GroupError, match="has no load"):
         moves_that_pay(GROUP, {}, {}, capacity=1)

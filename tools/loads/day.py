@@ -1,8 +1,8 @@
 """A group lives through a load: second by second, as a fluid, and nothing of a protocol but what a move costs.
 
 Every `ASK_S` seconds, and when a member joins, a contender is asked who gets what, and sees what a controller could
-have measured: the rates of the last `PAST_S` seconds (and of each `PART_S` of them), what waits, and what each member
-could handle in that time. One who is ``alert`` is asked at once, too, when more waits at a member than it handles in
+have measured: the rates of the last `PAST_S` seconds (and of each of them), what waits, and what each member could
+handle in that time. One who is ``alert`` is asked at once, too, when more waits at a member than it handles in
 `ALERT_S`, and the more the longer; not again before its moves are made. A queue that moves is read by nobody for
 `MOVE_S`. A member shares its time among its queues as the model of `protocols.load` does: each as much as the others,
 but none more than it has.
@@ -11,6 +11,7 @@ but none more than it has.
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from itertools import compress
+from statistics import fmean
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,7 +20,7 @@ from tools.loads.families import Load
 
 Floats = NDArray[np.float64]
 
-ASK_S, PAST_S, PART_S = 15, 30, 2
+ASK_S, PAST_S = 15, 30
 ALERT_S = 0.5
 MOVE_S = 3
 """How long nobody reads a queue that moves: a heartbeat interval of Kafka's cooperative protocol."""
@@ -27,8 +28,8 @@ MOVE_S = 3
 
 @dataclass(frozen=True, slots=True)
 class Seen:
-    """What a contender is told. ``parts``: the rates of periods of `PART_S`, the oldest first, and ``rate`` their mean;
-    ``capacity``: of the members that are there; ``owner``: of each queue, -1 for nobody."""
+    """What a contender is told. ``parts``: the rates of each of the last seconds, the oldest first, and ``rate`` their
+    mean; ``capacity``: of the members that are there; ``owner``: of each queue, -1 for nobody."""
 
     second: int
     rate: tuple[float, ...]
@@ -99,16 +100,15 @@ def live(load: Load, contender: Contender) -> Outcome:
 
 def _seen(load: Load, second: int, waiting: Sequence[float], there: dict[int, float], owner: Sequence[int]) -> Seen:
     since = max(0, second - PAST_S)
-    past = np.asarray(load.rates[since:second] or load.rates[:PART_S])
-    parts = past[: len(past) // PART_S * PART_S].reshape(-1, PART_S, past.shape[1]).mean(axis=1)
+    past = load.rates[since:second] or load.rates[:1]
     could = {
         member: [each[member] for each in load.capacity[since:second] if each[member]] or [now]
         for member, now in there.items()
     }
     return Seen(
         second,
-        tuple(map(float, past.mean(axis=0))),
-        tuple(tuple(map(float, part)) for part in parts),
+        tuple(fmean(each) for each in zip(*past, strict=True)),
+        past,
         tuple(waiting),
         {member: sum(each) / len(each) for member, each in could.items()},
         tuple(member if member in there else -1 for member in owner),

@@ -4,7 +4,7 @@ Noise is the same in every run: each queue's rate is off by up to 15 %, anew eve
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import pi, sin
 from random import Random
 
@@ -152,3 +152,17 @@ def held_out(seed: int) -> tuple[Load, ...]:
         *(_load(name, name, rate, seed=seed, changes=changes) for name, rate, changes in made),
         _load(more, more, third_more, four_then_six, seed, (at, at + 40)),
     )
+
+
+def counted(load: Load, seed: int) -> Load:
+    """The load in whole records that come one by one, at random: so many in a second, by Poisson's law."""
+    random = Random(f"counted {load.name} {seed}")
+
+    def count(rate: float) -> float:
+        records, at = 0, random.expovariate(rate)
+        while at < 1:
+            records, at = records + 1, at + random.expovariate(rate)
+        return float(records)
+
+    rates = tuple(tuple(map(count, each)) for each in load.rates)
+    return replace(load, name=f"{load.name}, counted", about=f"{load.about}, record by record", rates=rates)

@@ -1,7 +1,9 @@
 """The door for groups: what is said of queues and members becomes the problem, and its answer has their names."""
 
+from math import sqrt
 from typing import Any
 
+import numpy as np
 import pytest
 
 from compare import QueueLoad, load_aware
@@ -43,18 +45,43 @@ def test_lag_and_handling_count_as_time_of_a_member() -> None:
 
 
 @pytest.mark.parametrize(
-    ("rates", "rate"),
+    ("rates", "period_s", "rate", "spread"),
     [
-        ([14, 14, 14, 14, 30, 80], 80),
-        ([80, 80, 20, 14, 15], (14 + 15 + 20) / 3),
-        ([10, 12, 11], 11),
-        ([0, 0, 0], 0),
-        ([0, 5], 5),
-        ([70, 95, 72, 100], (70 + 95 + 72 + 100) / 4),
+        # A jump is seen in a second, a stop too.
+        ([14] * 10 + [80], 1, 80, 0),
+        ([14] * 10 + [0], 1, 0, 0),
+        # The last of many changes.
+        ([1, 100] * 600, 600, 100, 0),
+        ([14] * 6 + [80] * 6 + [20] * 6, 1, 20, 0),
+        # Chance in a second's records, no chance in a minute's.
+        ([5] * 6 + [12] * 2, 1, 6.75, sqrt(10.5)),
+        ([5] * 6 + [12] * 2, 60, 12, 0),
+        # No change, however sure: it is less than a third.
+        ([80] * 12 + [100] * 6, 60, 260 / 3, sqrt(320 / 3)),
     ],
 )
-def test_a_measured_rate_is_the_mean_since_the_last_change(rates: list[float], rate: float) -> None:
-    assert QueueLoad.measured(rates, lag=3) == QueueLoad(pytest.approx(rate), lag=3)
+def test_a_measured_rate_is_the_mean_since_the_last_change(
+    rates: list[float], period_s: float, rate: float, spread: float
+) -> None:
+    found = QueueLoad.measured(rates, lag=3, period_s=period_s)
+    assert (found.rate, found.spread, found.lag) == (pytest.approx(rate), pytest.approx(spread), 3)
+
+
+@pytest.mark.parametrize("rate", [4.0, 80.0])
+def test_chance_in_counts_is_no_change(rate: float) -> None:
+    """Counts of a second, by Poisson's law, of numpy."""
+    counts = np.random.default_rng(1).poisson(rate, (200, 30)).astype(float)
+    found = [QueueLoad.measured(each.tolist()).rate for each in counts]
+    assert sum(np.isclose(found, counts.mean(axis=1))) >= 198
+
+
+@pytest.mark.parametrize(
+    ("rates", "period_s", "says"),
+    [([], 1, r"measured rates \[\], expected one or more"), ([-1.0], 1, "0 or more"), ([1.0], 0, "period_s is 0")],
+)
+def test_rates_that_cannot_be(rates: list[float], period_s: float, says: str) -> None:
+    with pytest.raises(GroupError, match=says):
+        QueueLoad.measured(rates, period_s=period_s)
 
 
 def test_who_is_gone_owned_nothing_and_dear_queues_stay() -> None:
