@@ -16,6 +16,7 @@ from compare.logs.client_events import (
     PolledAgain,
     PollTimeout,
     SessionOver,
+    Synced,
     ToldToRejoin,
     UnknownMember,
 )
@@ -40,6 +41,8 @@ _NOTICED_S = 30.0
 """A client that lost its place says so at most so long before it joins again."""
 
 _STALE_S = 1.0
+_AGAIN_S = 1.0
+"""A client that is given an id asks to join with it at once."""
 _AT_ONCE_S = 2.0
 _SAME_TROUBLE_S = 20.0
 """Clients that lose one coordinator say so within so many seconds of each other."""
@@ -97,6 +100,11 @@ class Returns:
         self._joins = {process: Ordered(those) for process, those in joins.items()}
         self._answers = {process: Ordered(those) for process, those in answers.items()}
         self._signs = {process: Ordered(those) for process, those in signs.items()}
+        asked: dict[Process, list[OfClient]] = defaultdict(list)
+        for event in own:
+            if isinstance(event, Joining | Synced):
+                asked[processes.of(event)].append(event)
+        self._asked = {process: Ordered(those) for process, those in asked.items()}
         self._notices = {client: Ordered(those) for client, those in notices.items()}
         self._troubles = Ordered(event for event in own if isinstance(event, SessionOver | CoordinatorGone))
         self._told = Ordered(event for event in own if isinstance(event, ToldToRejoin))
@@ -201,10 +209,16 @@ class Returns:
         tell when it was given its id."""
         if each.at_broker or each.consumer_protocol or each.generation in {None, 1} or not self._ever:
             return False
-        if self._processes.of_member.get(member) not in self._given:
+        process = self._processes.of_member.get(member)
+        if process is None or process not in self._given:
             return False  # of a version that does not print when it was given one
         given = [note.at for note in each.notes if isinstance(note, GivenId) and note.member == member]
-        return not given or each.seen.get(member, each.over) - given[0] > LONGEST_JOIN_S
+        seen = each.seen.get(member, each.over)
+        if not given or seen - given[0] > LONGEST_JOIN_S:
+            return True
+        own = self._asked[process].between(given[0], seen) if process in self._asked else []
+        # It asks to join again, or has been given partitions: it was in a rebalance in between.
+        return any(event.at > given[0] + _AGAIN_S if isinstance(event, Joining) else event.at < seen for event in own)
 
     def _by_state(self, member: str, process: Process, known: Departure | None, each: Rebalance) -> Return | None:
         """A member of the consumer protocol says from which state it joins."""
