@@ -143,7 +143,7 @@ class Joined(OfClient):
 
 @record
 class Synced(OfClient):
-    """It has its partitions."""
+    """It has its partitions, or asks for them as a member of the generation."""
 
     generation: int | None = None
 

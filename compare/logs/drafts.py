@@ -157,10 +157,6 @@ class Collector:
         is_first = event.epoch == 2 and not self._bumped  # of a group that a coordinator has made with epoch 1
         longest = _LONGEST_REQUEST_S if follows or is_first else _SAME_REQUEST_S
         notes = [known for known in self._recent if event.at - known.at < longest]
-        if not follows:
-            notes = [known for known in notes if known.member == notes[-1].member]
-            ends = [place for place, known in enumerate(notes[:-1], 1) if isinstance(known, Left | Failed | Fenced)]
-            notes = notes[max(ends, default=0) :]  # who left and is back has raised two
         each.notes = [*notes]
         each.events += [*notes, event]
         self._recent.clear()

@@ -27,6 +27,7 @@ _FRANZ: Mapping[str, type[OfClient]] = {
     "joined, balancing group": Joined,
     "joined as leader but unable to balance group due to KIP-345 limitations": Joined,
     "joined": Joined,
+    "syncing": Synced,
     "synced": Synced,
     "new group session begun": Given,
     "leaving group": Leaves,

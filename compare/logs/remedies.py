@@ -157,6 +157,10 @@ _ON_SERVERS = {
 """Of the consumer protocol, where they differ."""
 
 _KAFKA = {
+    NOT_AUTHORIZED: _LOOK[NOT_AUTHORIZED],
+    NOT_AUTHENTICATED: _LOOK[NOT_AUTHENTICATED],
+    "security_protocol_mismatch": "Compare security.protocol of the client with that of the broker's listener"
+    " (listener.security.protocol.map), and look into that broker's log of that time; no timeout helps.",
     "member_rejoined_after_poll_timeout": "Goes with poll_interval_exceeded: its remedy removes both.",
     "member_rejoined_after_fencing": "Goes with the session that ended before: its remedy removes both.",
     "member_rejoined_under_new_id": "Goes with the coordinator that did not answer: the member joined anew while"

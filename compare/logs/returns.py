@@ -1,8 +1,9 @@
 """Why a member is new in a rebalance: it was started, or it was in the group before and is back."""
 
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass
+from typing import TypeVar
 
 from compare.logs.broker_events import OfMember
 from compare.logs.client_events import (
@@ -16,6 +17,7 @@ from compare.logs.client_events import (
     PolledAgain,
     PollTimeout,
     SessionOver,
+    Synced,
     ToldToRejoin,
     UnknownMember,
 )
@@ -23,6 +25,9 @@ from compare.logs.departures import NO_POLL_TIMER, Absent
 from compare.logs.events import Event
 from compare.logs.identity import LONGEST_JOIN_S, Process, Processes, client_of, has_client_name
 from compare.logs.model import Departure, Ordered, Rebalance
+
+K = TypeVar("K", bound=Hashable)
+E = TypeVar("E", bound=OfClient)
 
 JOINED = "member_joined"
 NEW_ID = "member_rejoined_under_new_id"
@@ -40,6 +45,8 @@ _NOTICED_S = 30.0
 """A client that lost its place says so at most so long before it joins again."""
 
 _STALE_S = 1.0
+_AGAIN_S = 1.0
+"""A client that is given an id asks to join with it at once."""
 _AT_ONCE_S = 2.0
 _SAME_TROUBLE_S = 20.0
 """Clients that lose one coordinator say so within so many seconds of each other."""
@@ -77,27 +84,19 @@ class Returns:
         """Whether the rebalance is that after the one before."""
         self._covered = self._was_complete = False
         """Whether the broker's log tells how both began, and that the first was through."""
-        signs: dict[Process, list[OfClient]] = defaultdict(list)
-        notices: dict[str, list[OfClient]] = defaultdict(list)
         own = [event for event in events if isinstance(event, OfClient) and event.stream.role != "broker"]
-        for event in own:
-            if isinstance(event, UnknownMember | SessionOver | PolledAgain | PollTimeout | Joining):
-                signs[processes.of(event)].append(event)
-            if isinstance(event, UnknownMember | SessionOver):
-                notices[event.client].append(event)
+        lost = [event for event in own if isinstance(event, UnknownMember | SessionOver)]
+        moves = [event for event in own if isinstance(event, Moved)]
+        signs = UnknownMember | SessionOver | PolledAgain | PollTimeout | Joining
         self._first_line = {
             event.member: event.at for event in reversed(events) if isinstance(event, OfMember) and event.place.sure
         }
         self._given = {processes.of(event) for event in own if isinstance(event, GivenId)}
-        joins: dict[Process, list[Moved]] = defaultdict(list)
-        answers: dict[Process, list[Moved]] = defaultdict(list)
-        for event in own:
-            if isinstance(event, Moved) and "JOINING" in {event.before, event.after}:
-                (joins if event.after == "JOINING" else answers)[processes.of(event)].append(event)
-        self._joins = {process: Ordered(those) for process, those in joins.items()}
-        self._answers = {process: Ordered(those) for process, those in answers.items()}
-        self._signs = {process: Ordered(those) for process, those in signs.items()}
-        self._notices = {client: Ordered(those) for client, those in notices.items()}
+        self._joins = _by(processes.of, [event for event in moves if event.after == "JOINING"])
+        self._answers = _by(processes.of, [event for event in moves if event.before == "JOINING" != event.after])
+        self._signs = _by(processes.of, [event for event in own if isinstance(event, signs)])
+        self._asked = _by(processes.of, [event for event in own if isinstance(event, Joining | Synced)])
+        self._notices = _by(lambda event: event.client, lost)
         self._troubles = Ordered(event for event in own if isinstance(event, SessionOver | CoordinatorGone))
         self._told = Ordered(event for event in own if isinstance(event, ToldToRejoin))
 
@@ -201,22 +200,28 @@ class Returns:
         tell when it was given its id."""
         if each.at_broker or each.consumer_protocol or each.generation in {None, 1} or not self._ever:
             return False
-        if self._processes.of_member.get(member) not in self._given:
+        process = self._processes.of_member.get(member)
+        if process is None or process not in self._given:
             return False  # of a version that does not print when it was given one
         given = [note.at for note in each.notes if isinstance(note, GivenId) and note.member == member]
-        return not given or each.seen.get(member, each.over) - given[0] > LONGEST_JOIN_S
+        seen = each.seen.get(member, each.over)
+        if not given or seen - given[0] > LONGEST_JOIN_S:
+            return True
+        own = self._asked[process].between(given[0], seen)
+        # It asks to join again, or has been given partitions: it was in a rebalance in between.
+        return any(event.at > given[0] + _AGAIN_S if isinstance(event, Joining) else event.at < seen for event in own)
 
     def _by_state(self, member: str, process: Process, known: Departure | None, each: Rebalance) -> Return | None:
         """A member of the consumer protocol says from which state it joins."""
         until = max(each.over, each.joined[member])
-        joins = self._joins[process].between(self._over, until) if process in self._joins else []
-        answer = self._answers[process].next(joins[-1].at) if joins and process in self._answers else None
+        joins = self._joins[process].between(self._over, until)
+        answer = self._answers[process].next(joins[-1].at) if joins else None
         if each.at_broker and (answer is None or not _is_answer(answer, each.joined[member], each)):
             return None  # that is how it came in a rebalance before
         why = STATES.get(joins[-1].before) if joins else None
         if why == AFTER_POLL:  # one that stood still finds its poll timer run out, too
             how, at = known.how if known is not None else "", joins[-1].at
-            late = self._signs[process].between(at - _STALE_S, at) if process in self._signs else []
+            late = self._signs[process].between(at - _STALE_S, at)
             is_late = any(isinstance(event, PollTimeout) for event in late)
             at_once = not each.at_broker and (is_late or (known is not None and at - known.at <= _STALE_S))
             if how in {"session", "not_rejoined"}:
@@ -229,7 +234,7 @@ class Returns:
         """A process is back that lost its place, where its own lines say that it did: else it may be another one, whose
         start stands in a part of the log that is missing."""
         back = _BACK.get(known.how)
-        own = self._signs[process].between(known.at - _NOTICED_S, each.over) if process in self._signs else []
+        own = self._signs[process].between(known.at - _NOTICED_S, each.over)
         if known.how == LOST and self._processes.library(process) in NO_POLL_TIMER:
             back = AFTER_FENCING
         if back is None:
@@ -281,7 +286,7 @@ class Returns:
             return Return((NEW_ID, AFTER_FENCING), None, signs, "the broker's log")
         if each.generation - generation > 1:
             return Return((AFTER_FENCING,), None, signs)
-        own = self._signs[process].between(each.at - _SAME_TROUBLE_S, each.over) if process in self._signs else []
+        own = self._signs[process].between(each.at - _SAME_TROUBLE_S, each.over)
         since = max((event.at for event in own if isinstance(event, Joining)), default=each.at)
         told = self._told.between(self._over, since - _AT_ONCE_S) if self._is_over else []
         if any(self._processes.of(event) != process for event in told):
@@ -293,15 +298,14 @@ class Returns:
 
     def _asked_to_join(self, process: Process, after: float, until: float) -> bool:
         """Whether the process asked to join, or was told to, between."""
-        own = self._signs[process].between(after, until) if process in self._signs else []
+        own = self._signs[process].between(after, until)
         told = self._told.between(after, until)
         return any(isinstance(event, Joining) for event in own) or any(self._processes.of(e) == process for e in told)
 
     def _nameless(self, member: str, process: Process, each: Rebalance) -> Return | None:
         """By the lines of a process of a library that prints no member ids, if it says shortly before that it polls
         again, or that it lost the coordinator and joins anew."""
-        own = self._signs.get(process)
-        recent = own.between(each.at - _NOTICED_S, each.over + _AT_ONCE_S) if own else []
+        recent = self._signs[process].between(each.at - _NOTICED_S, each.over + _AT_ONCE_S)
         known = next(iter(self.absent.of_client(member)), None)
         polls = [event for event in recent if isinstance(event, PolledAgain) or event.place.late]
         if known is not None and known.how == "poll" and any(abs(e.at - each.at) <= 2 * _AT_ONCE_S for e in polls):
@@ -356,12 +360,10 @@ class Returns:
         return any(client_of(gone.member) == client_of(member) for gone in removed)
 
     def _noticed(self, client: str, at: float) -> tuple[Event, ...]:
-        own = self._notices.get(client)
-        return tuple(own.between(at - _NOTICED_S, at + 0.5)[:2]) if own else ()
+        return tuple(self._notices[client].between(at - _NOTICED_S, at + 0.5)[:2])
 
     def _recent(self, process: Process, until: float) -> tuple[OfClient, ...]:
-        own = self._signs.get(process)
-        recent = own.between(until - 2 * _NOTICED_S, until) if own else []
+        recent = self._signs[process].between(until - 2 * _NOTICED_S, until)
         return tuple(event for event in recent if isinstance(event, SessionOver | UnknownMember))
 
     def _who(self, member: str) -> str:
@@ -372,6 +374,13 @@ class Returns:
         """A member is there: whoever it was before is not away any more."""
         if found.known is not None:
             self.absent.is_back(found.known)
+
+
+def _by(key: Callable[[OfClient], K], events: Sequence[E]) -> dict[K, Ordered[E]]:
+    found: dict[K, list[E]] = defaultdict(list)
+    for event in events:
+        found[key(event)].append(event)
+    return defaultdict(lambda: Ordered(()), {each: Ordered(those) for each, those in found.items()})
 
 
 def _is_answer(event: Event, came: float, each: Rebalance) -> bool:

@@ -156,8 +156,11 @@ def answer(state: BrokerState, now: Time, sender: str, request: Fetch, context: 
 
 
 def _read_all(state: BrokerState, now: Time, request: Fetch, context: Context) -> Work:
-    body, rests, names = request.body, Rests(), _known(state, context)
-    if len(context.partitions) > MANY or _are_there(state, request, context, names, SMALL):
+    body, rests, is_long = request.body, Rests(), len(context.partitions) > MANY
+    if is_long:
+        yield
+    names = _known(state, context)
+    if not is_long and _are_there(state, request, context, names, SMALL):
         yield  # it is read when it is written: many that wait to be written would take memory
     left = min(body.max_bytes, state.storage.bounds.fetch_max_bytes)
     nothing_yet, only_committed = True, reads_committed(body)

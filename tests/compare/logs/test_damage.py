@@ -90,6 +90,8 @@ WHOLE, JNX = ((0, None),), "client-jnx-gamma.log"
             "frozen-and-killed-franz-go-44",
             {"broker.log": ((0, 19), (42, None)), "client-fra-beta.log": ((15, 39),), "client-fra-gamma.log": WHOLE},
         ),
+        # It was given its id, joined (which is missing), and asked to join again: it had come a generation before.
+        ("frozen-and-killed-franz-go-44", {"client-fra-alpha.log": ((0, 76), (77, 78), (80, 83), (84, None))}),
         ("frozen-and-killed-franz-go-44", {"broker.log": ((0, 12),), "client-fra-alpha.log": ((0, 59), (93, None))}),
         # The line is missing that tells to which epoch the first partitions of a member belong.
         ("consumer-protocol-slow-44", {"client-render-2.log": ((0, 144), (145, None)), "client-render-3.log": WHOLE}),
