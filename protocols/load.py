@@ -53,9 +53,7 @@ class Production(NamedTuple):
 
     def end_offset(self, now: Time) -> int:
         """Offset of the next record to be written, as far as records can be read."""
-        per_second, since, end, bursts, pauses, held = self
-        if not (bursts or pauses or held):
-            return end + floor((now - since) * per_second / 1000) if now > since else end
+        per_second, since, end, _, pauses, held = self
         for hold, again in held:
             if hold < now < again:
                 now = hold
@@ -66,7 +64,7 @@ class Production(NamedTuple):
                 since = again
         if now > since:
             end += floor((now - since) * per_second / 1000)
-        for at, count in bursts:
+        for at, count in self.bursts:
             if at > now:
                 break
             end += count

@@ -25,10 +25,13 @@ class Known(NamedTuple):
     """What an earlier reading has found out of a cluster: its id ("": it tells none), its brokers, those that it had
     told of earlier last (of Kafka ``host:port``, of RocketMQ names), its consumer groups, and its share groups."""
 
-    cluster: str
-    brokers: tuple[str, ...]
+    cluster: str = ""
+    brokers: tuple[str, ...] = ()
     groups: tuple[str, ...] = ()
     shares: tuple[str, ...] = ()
+
+
+NOTHING_KNOWN = Known()
 
 
 MOST_EARLIER = 16

@@ -294,12 +294,9 @@ class Connection(asyncio.Protocol):
     def _written(self, content: Sequence[bytes]) -> None:
         """An answer is encoded, or a part of it."""
         self._put(content)
-        self._relieve()
-        self.pump()
-
-    def _relieve(self) -> None:
         if self.unsent > SMALL:
             self.world.relieve(self.name)
+        self.pump()
 
     def _put(self, content: Sequence[bytes]) -> None:
         if content:

@@ -91,7 +91,16 @@ class SocketProcess:
     """A node on real connections; to its node it is the outbox (`protocols.engine.nodes.Outbox`)."""
 
     __slots__ = (
-        *("_entries", "backlog", "connections", "cut", "hung", "name", "neighbours", "node", "steps", "timers"),
+        "_entries",
+        "backlog",
+        "connections",
+        "cut",
+        "hung",
+        "name",
+        "neighbours",
+        "node",
+        "steps",
+        "timers",
         "world",
     )
 

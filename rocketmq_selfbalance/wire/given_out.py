@@ -15,9 +15,6 @@ from rocketmq_selfbalance.pop.revive import INTERVAL_MS, CheckPoint
 from rocketmq_selfbalance.pop.topic import REVIVE_QUEUES
 from rocketmq_selfbalance.wire.served import RecordQueue, Served, StoredRecord
 
-MOST_LOOKED_AT = 16_000
-"""Records that one pop looks at for some with wanted tags."""
-
 
 @dataclass(slots=True)
 class GivenOut(PopTopic):
@@ -43,17 +40,7 @@ class GivenOut(PopTopic):
     ) -> list[Handle]:
         """As in the model, but only of records with wanted tags; the offset moves past all others."""
         first = max(self.committed[number], self.queues[number].min_offset)
-        stored, least = self.queues[number].stored, self.queues[number].min_offset
-        last, passed, room = first, list[int](), self.room
-        stop = min(end, first + MOST_LOOKED_AT)
-        while last < stop and len(passed) < most:
-            record = stored[last - least]
-            if self.wanted is None or record.tags in self.wanted:
-                room -= len(record.content)
-                if room < 0 and passed:
-                    break
-                passed.append(last - first)
-            last += 1
+        passed, last = self.queues[number].passing(first, end, most, self.room, self.wanted)
         self.committed[number] = last
         self.rest += end - last
         if not passed:
@@ -62,9 +49,9 @@ class GivenOut(PopTopic):
         handles = self._given(CheckPoint(now, invisible, False, number, first, records, revive_queue))
         wanted = set(passed)
         for handle in handles:
-            if handle.position not in wanted:
+            if first + handle.position not in wanted:
                 self.ack(handle)
-        return [handles[position] for position in passed]
+        return [handles[offset - first] for offset in passed]
 
     def fitting(self, number: int | None, first: int, last: int) -> int:
         """As of a pull (``DefaultMessageStore.isTheBatchFull``)."""

@@ -9,7 +9,6 @@ from rocketmq_selfbalance.pop.revive import CheckPoint
 from rocketmq_selfbalance.pop.topic import REVIVE_QUEUES
 from rocketmq_selfbalance.wire import sending, stored_messages
 from rocketmq_selfbalance.wire.given_out import (
-    MOST_LOOKED_AT,
     GivenOut,
     commit,
     given_out,
@@ -17,7 +16,7 @@ from rocketmq_selfbalance.wire.given_out import (
     stored_record,
 )
 from rocketmq_selfbalance.wire.popping import wake
-from rocketmq_selfbalance.wire.served import Served
+from rocketmq_selfbalance.wire.served import MOST_LOOKED_AT, Served
 
 
 def _point(message: asked.Handle, record: PopRecord | None = None) -> Handle:

@@ -30,9 +30,6 @@ from rocketmq_selfbalance.wire.stored_messages import signed_hash
 
 TAG = "TAG"
 
-_MOST_LOOKED_AT = 16_000
-"""Records that one pull looks at for some that pass its filter (``maxFilterMessageSize``)."""
-
 _CHECKED_WITHOUT_MEMBERS = (SUBSCRIPTION_NOT_EXIST, SUBSCRIPTION_NOT_LATEST)
 """Refusals that do not concern a pull with a filter of its own."""
 
@@ -114,20 +111,9 @@ def _read(served: Served, queue: RecordQueue, message: Pull) -> tuple[tuple[byte
     codes = _codes(served, message)
     most = min(asked.max_messages, settings.most_pulled_records)
     room = min(max(message.most_bytes, 1), settings.most_pulled_bytes)
-    found: list[bytes] = []
-    stored = queue.stored
-    at = asked.offset - queue.min_offset
-    end = min(len(stored), at + _MOST_LOOKED_AT)
-    while at < end and len(found) < most:
-        record = stored[at]
-        if codes is None or record.tags in codes:
-            content = record.content
-            room -= len(content)
-            if room < 0 and found:
-                break
-            found.append(content)
-        at += 1
-    return tuple(found), queue.min_offset + at
+    least, stored = queue.min_offset, queue.stored
+    passed, following = queue.passing(asked.offset, least + len(stored), most, room, codes)
+    return tuple([stored[offset - least].content for offset in passed]), following
 
 
 def _codes(served: Served, message: Pull) -> frozenset[int] | None:

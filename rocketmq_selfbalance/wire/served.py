@@ -7,7 +7,7 @@ and hold no record. Times here are those of the world; stored records hold milli
 
 from bisect import bisect_left, insort
 from collections import deque
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Container, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple, NoReturn, TypeAlias
 
@@ -76,6 +76,10 @@ class StoredRecord:
         self.content, self.position, self.queue, self.tags, self.written = content, position, queue, tags, written
 
 
+MOST_LOOKED_AT = 16_000
+"""Records that one request looks at for some with wanted tags (``maxFilterMessageSize``)."""
+
+
 class RecordQueue(StoredQueue):
     """One queue with its records, the oldest of which may be gone."""
 
@@ -109,6 +113,24 @@ class RecordQueue(StoredQueue):
         """The record with this offset; None where it is gone or not there yet."""
         place = offset - self.min_offset
         return self.stored[place] if 0 <= place < len(self.stored) else None
+
+    def passing(
+        self, first: int, end: int, most: int, room: int, wanted: Container[int] | None
+    ) -> tuple[list[int], int]:
+        """Offsets of those records with wanted tags (None: all) from ``first`` to before ``end`` that one answer holds,
+        and the offset to go on with: so many bytes, but for a single longer one (`DefaultMessageStore.isTheBatchFull`).
+        """
+        passed, at = list[int](), first
+        end = min(end, first + MOST_LOOKED_AT)
+        while at < end and len(passed) < most:
+            record = self.stored[at - self.min_offset]
+            if wanted is None or record.tags in wanted:
+                room -= len(record.content)
+                if room < 0 and passed:
+                    break
+                passed.append(at)
+            at += 1
+        return passed, at
 
 
 class Writing(NamedTuple):

@@ -39,8 +39,7 @@ def main(descriptor: int) -> NoReturn:
 def _read(order: Order, channel: Channel) -> None:
     connection = connect(order.servers, order.settings, answer_s(order.timeout_s), end_of(order.timeout_s))
     channel.send((READY, None))
-    before = Known("", (), order.groups, order.shares)
-    found = list(fetch(connection, order.source, lambda text: channel.send((PROGRESS, text)), before=before))
+    found = list(fetch(connection, order.source, lambda text: channel.send((PROGRESS, text)), before=order.before))
     if order.ask_brokers:
         found += broker_settings(connection, order.source)
     brokers = tuple(connection.brokers.values())

@@ -31,7 +31,7 @@ from compare.reading.kafka_live.connection import (
 from compare.reading.kafka_live.ends import Leaders, end_offsets
 from compare.reading.kafka_live.share import gone, share_groups
 from compare.reading.observed import ObservedMember, Skipped
-from compare.reading.sources import Known
+from compare.reading.sources import NOTHING_KNOWN, Known
 from protocols import Queue, UserError, sort_queues
 
 _STATES = {
@@ -44,7 +44,6 @@ _CONSUMER_PROTOCOL = {"CONSUMER": True, "CLASSIC": False}
 _OFFSETS = "__consumer_offsets"
 
 Committed = Mapping[Queue, int]
-NOTHING = Known("", ())
 AskEpochs = Callable[[epochs.Nodes, Mapping[str, str], float, float], Mapping[str, int]]
 
 
@@ -53,7 +52,7 @@ def fetch(
     source: str,
     progress: Callable[[str], None],
     ask_epochs: AskEpochs = epochs.epochs,
-    before: Known = NOTHING,
+    before: Known = NOTHING_KNOWN,
 ) -> Iterator[Fact | Skipped]:
     """Ask for everything about all consumer groups; `UserError` if the cluster does not even list them. ``before``:
     what an earlier reading has found. A broker lists what it has loaded: while a coordinator moves, neither the

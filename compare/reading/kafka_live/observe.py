@@ -22,7 +22,7 @@ from compare.reading.kafka import join
 from compare.reading.kafka.facts import Fact
 from compare.reading.kafka_live.settings import Settings, read_settings
 from compare.reading.observed import ObservedGroup, Skipped
-from compare.reading.sources import MOST_EARLIER, SERVER, TIMEOUT_S, Known, end_of, left_s
+from compare.reading.sources import MOST_EARLIER, NOTHING_KNOWN, SERVER, TIMEOUT_S, Known, end_of, left_s
 from protocols import UserError
 
 SCHEME = "kafka://"
@@ -68,8 +68,7 @@ class Order:
     source: str
     timeout_s: float
     ask_brokers: bool = False
-    groups: tuple[str, ...] = ()
-    shares: tuple[str, ...] = ()
+    before: Known = NOTHING_KNOWN
 
 
 Found: TypeAlias = tuple[Sequence[Fact | Skipped], Known]
@@ -162,17 +161,16 @@ def observe(
     at = servers(address)
     settings = Settings() if command_config is None else read_settings(command_config)
     progress(source)
-    before = known.pop(address, Known("", ()))
-    brokers = _listed(at, before.brokers)
-    order = Order(brokers, settings, source, timeout_s, ask_brokers, before.groups, before.shares)
+    before = known.pop(address, NOTHING_KNOWN)
+    order = Order(_listed(at, before.brokers), settings, source, timeout_s, ask_brokers, before)
     try:
         found, told = read_apart(order, progress)
     except UserError:
         known[address] = before
         raise
     if before.cluster not in ("", told.cluster):
-        before = Known("", ())
-        found, told = read_apart(replace(order, servers=at, groups=(), shares=()), progress)
+        before = NOTHING_KNOWN
+        found, told = read_apart(replace(order, servers=at, before=before), progress)
     earlier = [each for each in before.brokers if each not in told.brokers][:MOST_EARLIER]
     known[address] = told._replace(brokers=(*told.brokers, *earlier))
     facts = [each for each in found if not isinstance(each, Skipped)]

@@ -17,7 +17,7 @@ from compare.reading.rocketmq.lines import is_retry
 from compare.reading.rocketmq.running_info import orderly_of, strategy_of, tells_owned
 from compare.reading.rocketmq_live import answers
 from compare.reading.rocketmq_live.client import Address, Client, Refused, name_servers
-from compare.reading.sources import MOST_EARLIER, TIMEOUT_S, Known, answer_s, end_of
+from compare.reading.sources import MOST_EARLIER, NOTHING_KNOWN, TIMEOUT_S, Known, answer_s, end_of
 from protocols import Queue, UserError, sort_queues
 from rocketmq_selfbalance.cluster import CONSUMER_NOT_ONLINE, RETRY_PREFIX, TOPIC_NOT_EXIST
 
@@ -276,9 +276,9 @@ def observe(
     """
     known = {} if known is None else known
     progress(address)
-    before = known.get(address, Known("", ())).brokers
+    before = known.get(address, NOTHING_KNOWN).brokers
     found, brokers = asyncio.run(_fetch(name_servers(address), address, timeout_s, progress, before))
-    known[address] = Known("", tuple(brokers))
+    known[address] = Known(brokers=tuple(brokers))
     facts = [each for each in found if not isinstance(each, Skipped)]
     return [*join(facts), *(each for each in found if isinstance(each, Skipped))]
 

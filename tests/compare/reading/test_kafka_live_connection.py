@@ -160,7 +160,7 @@ def test_all_brokers_that_answered_once_may_answer_the_next_reading(monkeypatch:
 
     def read(order: Order, progress: Callable[[str], None]) -> Found:
         asked.append(order.servers)
-        named.append(order.groups)
+        named.append(order.before.groups)
         return (), answers[len(asked) - 1]
 
     monkeypatch.setitem(observe.__globals__, "read_apart", read)
