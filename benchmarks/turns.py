@@ -9,6 +9,7 @@ Part of `benchmarks.serving`.
 
 import asyncio
 import gc
+import socket
 from asyncio.events import Handle
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import fields, is_dataclass
@@ -332,6 +333,39 @@ async def _waiting(turns: Turns) -> list[list[str]]:
     return [[*found, "Produce of what all wait for"]]
 
 
+async def _sizes(turns: Turns) -> list[list[str]]:
+    """Long requests and answers, on a socket."""
+    world = Sockets(seed=1)
+    cluster = ServedCluster(world, topics={"orders": 1})
+    await cluster.start()
+    address, ids = cluster.addresses["broker-1"], cluster.record.ids()
+    written = {"records": batch([NewRecord(b"x" * 900_000)]), "acks": -1}
+    asked = {"session_epoch": -1, "max_bytes": 1 << 26, "partition_max_bytes": 1 << 26}
+    requests = {
+        "Produce of 32 MB": naming(["orders"] * 72, ids, 0, "topic_data", written),
+        "Fetch of 32 MB": naming(["orders"] * 2, ids, 1, "topics", asked),
+    }
+
+    def exchange(sent: bytes) -> None:
+        with socket.create_connection((address.host, address.port)) as connection:
+            connection.sendall(sent)
+            left = int.from_bytes(connection.recv(4, socket.MSG_WAITALL), "big")
+            while left:
+                left -= len(connection.recv(min(left, 1 << 20)))
+
+    rows, loop = [], asyncio.get_running_loop()
+    for name, sent in requests.items():
+        answers: list[asyncio.Future[None]] = []
+        found = await turns.until(
+            lambda answers=answers: answers[0].done(),  # type: ignore[misc]
+            lambda sent=sent, answers=answers: answers.append(loop.run_in_executor(None, exchange, sent)),  # type: ignore[misc]
+        )
+        await answers[0]
+        rows.append([*found, name])
+    await world.close()
+    return rows
+
+
 def turns() -> None:
-    for rows in (_topics, _members, _waiting):
+    for rows in (_topics, _members, _waiting, _sizes):
         show(asyncio.run(rows(Turns())))

@@ -21,7 +21,7 @@ from kafka_coordinator.wire.names import Names
 from kafka_coordinator.wire.requests import ApiVersions, AskedNothing, Work, answered
 from kafka_coordinator.wire.state import Asked, BrokerState, connection_of
 from kafka_coordinator.wire.writing import LONG, content, is_long, pieces
-from protocols.engine.connection import LATER, Making, WireError, check_preface
+from protocols.engine.connection import LATER, SMALL, Making, WireError, check_preface
 from protocols.engine.nodes import Message
 
 LENGTH: Final = Struct(">i")
@@ -216,6 +216,8 @@ class KafkaConversation:
             self._number = first
             asked = asked._replace(version=0)
             return _Pending(api, header.correlation, asked, None, [ApiVersions(first, 0, asked.client_id, None)])
+        if len(frame) > SMALL:
+            yield
         body = _body(api, header, frame)
         if api.translation is not None and api.translation.prepare is not None:
             yield from api.translation.prepare(body, asked)

@@ -43,6 +43,7 @@ from kafka_coordinator.wire.records.partitions import LeaderHints
 from kafka_coordinator.wire.requests import Piece, Rests
 from kafka_coordinator.wire.share_groups import TEXTS
 from kafka_coordinator.wire.state import NO_ID, NO_THROTTLE, Asked, BrokerState, Translation, milliseconds
+from kafka_coordinator.wire.writing import Batches, records
 from protocols.engine.nodes import Message, Outbox, Time, TimerName
 
 if TYPE_CHECKING:
@@ -311,12 +312,12 @@ def _fetched(kind: Kind, read: SharedRecords, hints: LeaderHints, asked: Asked) 
     )
 
 
-def _content(state: BrokerState, partition: Partition, acquired: AcquiredRanges) -> bytes:
+def _content(state: BrokerState, partition: Partition, acquired: AcquiredRanges) -> bytes | Batches:
     """Whole batches, from that of the first acquired record to that of the last."""
     if not acquired:
         return b""
     found = state.storage.log(*partition).batches_from(acquired[0][0], None, acquired[-1][1])
-    return b"".join([batch.content for batch in found])
+    return records([batch.content for batch in found])
 
 
 def _leader(kind: Kind, error: str, topic: str, number: int, hints: LeaderHints) -> Entity:

@@ -5,7 +5,7 @@ the codec's own writers of fields.
 """
 
 import io
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import Field, fields
 from functools import cache
 from typing import Final
@@ -22,8 +22,28 @@ from protocols.engine.connection import WireError
 
 LONG: Final = 50
 """Items of an array that are written in one go."""
+_LONG_RECORDS: Final = 64 * 1024
+"""Bytes of records; more are not copied."""
 _PRESENT: Final = b"\x01"
 """Before a structure that may be null."""
+
+
+class Batches:
+    """Long records, batch by batch, in place of the bytes that an entity has; its length is theirs."""
+
+    __slots__ = ("_size", "contents")
+
+    def __init__(self, contents: Sequence[bytes], size: int) -> None:
+        self.contents, self._size = contents, size
+
+    def __len__(self) -> int:
+        return self._size
+
+
+def records(batches: Sequence[bytes]) -> bytes | Batches:
+    """What an entity has for these batches."""
+    size = sum(map(len, batches))
+    return Batches(batches, size) if size > _LONG_RECORDS else b"".join(batches)
 
 
 def content(entity: Entity) -> bytes:
@@ -37,7 +57,9 @@ def content(entity: Entity) -> bytes:
 
 
 def is_long(entity: Entity) -> bool:
-    """Whether an array of the entity, or of what it holds, is long."""
+    """Whether an array or the records of the entity, or of what it holds, are long."""
+    if any(len(getattr(entity, name) or ()) > _LONG_RECORDS for name in _records(type(entity))):
+        return True
     for name in _arrays(type(entity)):
         items = getattr(entity, name)
         if items and (len(items) > LONG or any(map(is_long, items))):
@@ -58,11 +80,16 @@ def pieces(entity: Entity) -> Iterator[bytes]:
                 yield _PRESENT
             yield from pieces(value)
             continue
-        if field.name not in arrays or not value:
+        has_records = field.name in _records(kind)
+        if not value or not (has_records or field.name in arrays):
             yield _field(kind, field, value)
             continue
         buffer = io.BytesIO()
         (write_compact_array_length if kind.__flexible__ else write_legacy_array_length)(buffer, i32(len(value)))
+        if has_records:
+            yield buffer.getvalue()
+            yield from value.contents if isinstance(value, Batches) else (value,)
+            continue
         for place, item in enumerate(value):
             if is_long(item):
                 yield buffer.getvalue()
@@ -88,12 +115,12 @@ def _field(kind: type[Entity], field: Field[object], value: object) -> bytes:
 
 
 def _tags(kind: type[Entity], entity: Entity, tagged: list[Field[object]]) -> bytes:
-    """The tagged fields: the end of the entity without its arrays that are long."""
+    """The tagged fields: the end of the entity without its arrays and records."""
     if not tagged:
         return b"\0"
     values = {field.name: getattr(entity, field.name) for field in fields(kind)}
     plain = [field for field in fields(kind) if field not in tagged]
-    values |= {field.name: () for field in plain if field.name in _arrays(kind)}
+    values |= {field.name: () for field in plain if field.name in _arrays(kind)} | dict.fromkeys(_records(kind), b"")
     before = sum(len(_field(kind, field, values[field.name])) for field in plain)
     return content(kind(**values))[before:]
 
@@ -104,6 +131,12 @@ def _arrays(kind: type[Entity]) -> frozenset[str]:
     return frozenset(
         field.name for field in fields(kind) if "kafka_type" not in field.metadata and "tuple[" in str(field.type)
     )
+
+
+@cache
+def _records(kind: type[Entity]) -> frozenset[str]:
+    """Names of the fields that hold records; a length is before them, as before an array."""
+    return frozenset(field.name for field in fields(kind) if field.metadata.get("kafka_type") == "records")
 
 
 @cache

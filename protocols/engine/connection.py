@@ -9,6 +9,7 @@ A client's connection in the world on sockets: what is read becomes messages, me
 import asyncio
 import logging
 import socket
+from collections import deque
 from collections.abc import Callable, Generator, Sequence
 from contextlib import suppress
 from functools import partial
@@ -103,7 +104,7 @@ _TOGETHER = 64 * 1024
 """Bytes that wait for more at most."""
 
 SMALL = 1024 * 1024
-"""Bytes that one client may always cost."""
+"""Bytes that one client may always cost; as many are given to a transport, which copies them, at once."""
 
 AT_ONCE_S = 0.01
 """Seconds that one client's requests, or what is due, take before others have their turn."""
@@ -172,10 +173,11 @@ class Connection(asyncio.Protocol):
         self._talking: Talking | None = None
         """The same, where its protocol says something by itself."""
         self._transport: asyncio.Transport | None = None
-        self._is_full = self._is_pumping = False
-        self._ready: list[bytes] = []
+        self._is_full = self._is_held = self._is_pumping = False
+        """The client has not read too much; its transport takes no more; requests are being handed on."""
+        self._ready: deque[bytes | memoryview] = deque()
         """Written while requests are handed on: it goes out together, because each call of the system costs time.
-        Written while the network is cut, too."""
+        Written while the network is cut, and what the transport does not take yet, too."""
         self._ready_bytes = 0
         self._message: Message | None = None
         """A request that was long to read: it is handed on when others have had their turn."""
@@ -189,7 +191,7 @@ class Connection(asyncio.Protocol):
         self.last_read = self.world.loop.time()
         handle = transport.get_extra_info("socket")
         handle.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
-        self._transport.set_write_buffer_limits(self.world.limits.unread)
+        self._transport.set_write_buffer_limits(min(SMALL, self.world.limits.unread))
         self._conversation = self._make(self.peer)
         self._talking = self._conversation if isinstance(self._conversation, Talking) else None
         if not self.world.opened(self):
@@ -215,13 +217,13 @@ class Connection(asyncio.Protocol):
         self.world.lost(self)
 
     def pause_writing(self) -> None:
-        self._is_full = True
-        self._set_reading()
+        self._is_held = True
 
     def resume_writing(self) -> None:
-        self._is_full = False
-        self._set_reading()
-        self.pump()
+        self._is_held = False
+        self._send()
+        if not self._is_full:
+            self.pump()
 
     # What the world calls.
 
@@ -234,10 +236,9 @@ class Connection(asyncio.Protocol):
     def unsent(self) -> int:
         """Bytes of answers that the client has not taken. Those that are being made do not count: of a node's long
         answers one is made after the other (`Sockets.later`)."""
-        if self._transport is None or self.is_closing:
+        if self.is_closing:
             return 0
-        held = 0 if self._talking is None else self._talking.held
-        return self._transport.get_write_buffer_size() + self._ready_bytes + held
+        return self._unsent + (0 if self._talking is None else self._talking.held)
 
     @property
     def is_closing(self) -> bool:
@@ -321,7 +322,7 @@ class Connection(asyncio.Protocol):
 
     def hang_up(self) -> None:
         if self._transport is not None:
-            self._send()
+            self._send(all_of_it=True)
             self._transport.close()
 
     def abort(self) -> None:
@@ -343,21 +344,43 @@ class Connection(asyncio.Protocol):
         self._set_reading()
         self.pump()
 
+    @property
+    def _unsent(self) -> int:
+        assert self._transport is not None
+        return self._transport.get_write_buffer_size() + self._ready_bytes
+
     def _next(self) -> Message | None:
         assert self._conversation is not None
         return self._conversation.next()
 
-    def _send(self) -> None:
-        if self.cut:
-            return
-        ready, self._ready, self._ready_bytes = self._ready, [], 0
-        if not ready or self.is_closing:
+    def _send(self, *, all_of_it: bool = False) -> None:
+        """Give the transport what it takes now, or all of it, because nobody asks again."""
+        if self.cut or self.is_closing:
             return
         assert self._transport is not None
-        self._transport.writelines(ready)
-        if self._transport.get_write_buffer_size() > 4 * self.world.limits.unread:
+        while self._ready and (all_of_it or not self._is_held):
+            self._transport.writelines(self._part())
+        unsent, most = self._unsent, self.world.limits.unread
+        if unsent > 4 * most:
             LOG.warning("%s: %s does not read what is written to it; its connection is cut", self.name, self.peer)
             self._transport.abort()
+        elif self._is_full != (unsent > most):
+            self._is_full = not self._is_full
+            self._set_reading()
+
+    def _part(self) -> list[bytes | memoryview]:
+        """What goes out next."""
+        part, left = [], SMALL
+        while self._ready and left:
+            piece = self._ready.popleft()
+            if len(piece) > left:
+                view = memoryview(piece)
+                self._ready.appendleft(view[left:])
+                piece = view[:left]
+            part.append(piece)
+            left -= len(piece)
+        self._ready_bytes -= SMALL - left
+        return part
 
     def _may_read(self) -> bool:
         return not (self._is_full or self.cut or self.is_closing or self.world.hangs(self.name))

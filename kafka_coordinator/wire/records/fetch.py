@@ -26,6 +26,7 @@ from kafka_coordinator.wire.records.partitions import (
 from kafka_coordinator.wire.records.transactions import Aborted
 from kafka_coordinator.wire.requests import Answer, Fetch, Piece, Rests, Work, answered
 from kafka_coordinator.wire.state import MANY, NO_THROTTLE, BrokerState
+from kafka_coordinator.wire.writing import Batches
 from protocols.engine.connection import SMALL
 from protocols.engine.nodes import Outbox, Time, TimerName
 
@@ -53,7 +54,7 @@ class Read(NamedTuple):
     end: int = -1
     stable: int = -1
     start: int = -1
-    content: bytes = b""
+    content: bytes | Batches = b""
     aborted: tuple[Aborted, ...] | None = None
     """Aborted transactions in it; None where the asker reads those, too."""
     diverging: tuple[int, int] | None = None

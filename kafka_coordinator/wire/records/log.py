@@ -16,6 +16,7 @@ from kafka_coordinator.wire.entities import RefusedError
 from kafka_coordinator.wire.records.batches import Header, header_of, placed
 from kafka_coordinator.wire.records.settings import BATCH_COST
 from kafka_coordinator.wire.records.transactions import PartitionTransactions
+from kafka_coordinator.wire.writing import Batches, records
 
 _FORGOTTEN_AT_ONCE = 16
 """What is too much goes together with a sixteenth of the bound, as Kafka forgets segments, not batches."""
@@ -108,7 +109,7 @@ class PartitionLog:
         at = self.append(batch, header)
         self.transactions.ended(header.producer_id, at, self.end, commits=commits)
 
-    def read(self, offset: int, most: int, until: int | None = None, *, at_least_one: bool = True) -> bytes:
+    def read(self, offset: int, most: int, until: int | None = None, *, at_least_one: bool = True) -> bytes | Batches:
         """Whole batches from the one with this offset on, to before offset ``until`` (None: the end), at most so many
         bytes; ``at_least_one`` even if longer."""
         first = bisect_left(self._lasts, offset)
@@ -116,7 +117,7 @@ class PartitionLog:
         after = self._after(first, stop, most)
         if after <= first < stop and at_least_one:
             return self._batches[first].content
-        return b"".join([batch.content for batch in self._batches[first:after]])
+        return records([batch.content for batch in self._batches[first:after]])
 
     def batches_from(self, offset: int, most: int | None, last: int | None = None) -> list[Batch]:
         """Batches from the one with this offset on, to the one with the offset ``last`` (None: the end), of at most so

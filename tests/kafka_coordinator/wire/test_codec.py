@@ -6,6 +6,7 @@ from dataclasses import fields, is_dataclass, replace
 from pathlib import Path
 from random import Random
 from typing import Any
+from uuid import UUID
 
 import pytest
 from hypothesis import given
@@ -31,6 +32,7 @@ from kafka_coordinator.messages import (
 from kafka_coordinator.versions import VERSIONS as KAFKA_VERSIONS
 from kafka_coordinator.wire.apis import APIS
 from kafka_coordinator.wire.conversation import Frames, KafkaConversation
+from kafka_coordinator.wire.entities import make, part
 from kafka_coordinator.wire.group_views import host_of
 from kafka_coordinator.wire.names import ClientName, Names
 from kafka_coordinator.wire.opaque import assignment, bytes_of, subscription
@@ -38,7 +40,7 @@ from kafka_coordinator.wire.records.storage import Storage
 from kafka_coordinator.wire.requests import Answer, AskedNothing, Request
 from kafka_coordinator.wire.schemas import response_schema
 from kafka_coordinator.wire.state import BrokerAddress, BrokerState, ServerSettings
-from kafka_coordinator.wire.writing import content, is_long, pieces
+from kafka_coordinator.wire.writing import content, is_long, pieces, records
 from protocols.engine.connection import WireError
 from protocols.engine.nodes import Message
 from tests.kafka_coordinator.wire.frames_made import VERSIONS, any_entity, any_request, frame
@@ -277,6 +279,29 @@ def test_an_answer_is_the_same_whole_and_piece_by_piece(key: int, version: int) 
         assert is_long(longer) == bool(arrays)
         for each in (entity, longer):
             assert b"".join(pieces(each)) == content(each)
+
+
+@rows("version", [4, 11, 12, 18])
+def test_long_records_are_written_as_they_stand(version: int) -> None:
+    batches = [bytes([number]) * 30_000 for number in range(3)]
+    random = Random(version)
+
+    def answer(has: Any) -> Any:
+        kind: Any = response_schema(1, version)
+        topic = part(kind, "responses")
+        partition = part(topic, "partitions")
+        known = {each.name: getattr(any_entity(partition, random), each.name) for each in fields(partition)}
+        of_topic = {"topic": "orders", "topic_id": UUID(int=1), "partitions": (partition(**known | {"records": has}),)}
+        top = {each.name: getattr(any_entity(kind, random), each.name) for each in fields(kind)}
+        return kind(**top | {"responses": (make(topic, **of_topic),)})
+
+    state = random.getstate()
+    long = answer(records(batches))
+    random.setstate(state)
+    assert is_long(long)
+    written = list(pieces(long))
+    assert b"".join(written) == content(answer(b"".join(batches)))
+    assert [each for each in written if any(each is batch for batch in batches)] == batches, "none is copied"
 
 
 def is_items(value: object) -> bool:

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 import pytest
 
-from protocols.engine.connection import Connection, Making, WireError
+from protocols.engine.connection import SMALL, Connection, Making, WireError
 from protocols.engine.nodes import Message, Outbox, Time, TimerName
 from protocols.engine.sockets import Limits, Sockets
 from protocols.facts import Noted
@@ -269,6 +269,32 @@ def test_answers_to_requests_that_came_together_go_out_together_and_before_the_e
         await client.say("one\nmany 3\ntwo\nbye")
         assert [await client.hear() for _ in range(4)] == ["one!", "xxx", "two!", ""]
         assert written == [b"one!\nxxx\ntwo!\n"]
+
+    in_world(story)
+
+
+def test_a_long_answer_is_given_to_its_transport_in_parts_as_its_client_reads_and_whole_before_the_end(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    given: list[int] = []
+
+    async def story(it: Setting) -> None:
+        slow = await it.connect()
+        (connection,) = it.world.processes["teller"].connections.values()
+        transport = connection._transport
+        assert transport is not None
+        write = transport.writelines
+        monkeypatch.setattr(transport, "writelines", lambda parts: (given.append(sum(map(len, parts))), write(parts)))
+        await slow.say("many 40000000\nhello\nbye")
+        other = await it.connect()
+        assert await other.ask("hello") == "hello!"
+        await soon(lambda: connection.unsent > 30_000_000)
+        assert transport.get_write_buffer_size() < 4 * SMALL
+        heard = await asyncio.wait_for(slow.reader.readexactly(40_000_001), 20)
+        assert heard == b"x" * 40_000_000 + b"\n"
+        assert [await slow.hear(), await slow.hear()] == ["hello!", ""]
+        assert max(given) == SMALL
+        assert sum(given) == len(heard) + len("hello!\n")
 
     in_world(story)
 
