@@ -8,6 +8,7 @@ the file; what RocketMQ derives by splitting it concerns only keys that fall int
 
 import json
 import re
+from collections import ChainMap
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import InitVar, dataclass, field
 from functools import lru_cache
@@ -118,14 +119,16 @@ class ConsumerOffsetManager(NodeState):
 
     def query(self, group: str, topic: str, number: int) -> int:
         """The committed offset, or the pending reset; -1 where there is none."""
-        return self.known(group, topic).get(number, -1)
+        key = _key(topic, group)
+        reset = self.resets.get(key, {}).get(number) if self.server_side_reset and self.resets else None
+        return self.offsets.get(key, {}).get(number, -1) if reset is None else reset
 
     def known(self, group: str, topic: str) -> Mapping[int, int]:
         """Queue number to what `query` gives; it changes with the offsets. Queues without any are left out."""
         key = _key(topic, group)
-        offsets: Mapping[int, int] = self.offsets.get(key, {})
+        offsets = self.offsets.get(key, {})
         resets = self.resets.get(key) if self.server_side_reset and self.resets else None
-        return {**offsets, **resets} if resets else offsets
+        return ChainMap(resets, offsets) if resets else offsets
 
     def commit_pull(self, group: str, topic: str, number: int, offset: int) -> None:
         _of_queues(self.pulls, topic, group)[number] = offset

@@ -54,10 +54,8 @@ def reset_answer(served: Served, now: Time, correlation: int, command: ResetOffs
     if not broker.disk.groups.knows(command.group):
         return Reply(correlation, codes.SUBSCRIPTION_GROUP_NOT_EXIST, remark=f"Group {command.group} does not exist")
     numbers = range(config.write) if command.queue_number < 0 else (command.queue_number,)
-    rows = (
-        (Queue(command.topic, broker.name, number), max(broker.offsets.query(command.group, command.topic, number), 0))
-        for number in numbers
-    )
+    known = broker.offsets.known(command.group, command.topic)
+    rows = ((Queue(command.topic, broker.name, number), max(known.get(number, 0), 0)) for number in numbers)
     return Reply(correlation, codes.SUCCESS, body=in_pieces({}, "offsetTable", rows))
 
 

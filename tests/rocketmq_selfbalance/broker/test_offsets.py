@@ -84,6 +84,20 @@ def test_a_reset_to_the_end_and_one_of_a_single_queue() -> None:
     assert committed(broker, 2) == 7
 
 
+def test_what_is_known_of_a_topic_changes_with_commits_and_resets_and_is_what_a_query_gives() -> None:
+    offsets = ConsumerOffsetManager(0.0)
+    offsets.commit(0.0, "g", "T", 0, 5)
+    offsets.assign_resets("g", "T", {1: 7, 2: 8})
+    known = offsets.known("g", "T")
+    offsets.commit(1.0, "g", "T", 3, 9)
+    offsets.commit(1.0, "g", "T", 1, 1)
+    assert offsets.take_reset("g", "T", 2) == 8
+    assert dict(known) == {0: 5, 1: 7, 2: 8, 3: 9}
+    offsets.commit(2.0, "g", "T", 2, 6)
+    assert known[2] == 6
+    assert [known.get(number, -1) for number in range(5)] == [offsets.query("g", "T", number) for number in range(5)]
+
+
 def test_a_reset_through_the_clients_is_told_to_every_connection_of_the_group() -> None:
     broker = OneBroker(per_second=10)
     for client in ("c1", "c2"):
