@@ -21,7 +21,7 @@ from kafka_coordinator.wire.names import Names
 from kafka_coordinator.wire.requests import ApiVersions, AskedNothing, Work, answered
 from kafka_coordinator.wire.state import Asked, BrokerState, connection_of
 from kafka_coordinator.wire.writing import LONG, content, is_long, pieces
-from protocols.engine.connection import LATER, SMALL, Making, WireError, check_preface
+from protocols.engine.connection import LATER, Making, WireError, check_preface
 from protocols.engine.nodes import Message
 
 LENGTH: Final = Struct(">i")
@@ -29,6 +29,9 @@ _HEADER: Final = Struct(">hhih")
 """API key, version, correlation, length of the client id."""
 
 _SERVED: Final = "Kafka's protocol is served, in plain text only (security.protocol=PLAINTEXT)"
+
+_LONG_FRAME: Final = 64 * 1024
+"""Bytes of a request of which others may have their turn between the steps of reading it."""
 
 PIPELINED: Final = 1024 * 1024
 """Bytes that a client may send ahead, beside one request of the greatest length, before they are handled."""
@@ -216,11 +219,14 @@ class KafkaConversation:
             self._number = first
             asked = asked._replace(version=0)
             return _Pending(api, header.correlation, asked, None, [ApiVersions(first, 0, asked.client_id, None)])
-        if len(frame) > SMALL:
+        takes_long = len(frame) > _LONG_FRAME
+        if takes_long:
             yield
         body = _body(api, header, frame)
         if api.translation is not None and api.translation.prepare is not None:
             yield from api.translation.prepare(body, asked)
+        if takes_long:
+            yield
         messages = _messages(api, asked, body)
         self._number += len(messages)
         return _Pending(api, header.correlation, asked, body, messages)

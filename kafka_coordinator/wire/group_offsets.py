@@ -3,7 +3,7 @@
 What is asked about topics that there are not is answered here, as in `KafkaApis`; the coordinator is not asked.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Generator, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Final
 
 from kio.static.protocol import Entity
@@ -165,22 +165,27 @@ def _read_group(group: "OffsetFetchRequestGroup", asked: Asked, correlation: int
 
 
 def _write_fetch(kind: Kind, body: "OffsetFetchRequest", asked: Asked, answers: Sequence[OffsetFetchAnswer]) -> Piece:
+    rests = Rests()
     if asked.version < _BATCHES_SINCE:
         (answer,) = answers
-        topics = _fetched(kind, getattr(body, "topics", None), asked, answer)
+        topics = yield from _fetched(kind, getattr(body, "topics", None), asked, answer, rests)
         return make(kind, throttle_time=NO_THROTTLE, topics=topics, error_code=code(answer.error))
-    item, rests, groups = part(kind, "groups"), Rests(), []
+    item, groups = part(kind, "groups"), []
     for group, answer in zip(body.groups, answers, strict=True):
         if rests.due():
             yield
-        topics = _fetched(item, group.topics, asked, answer)
+        topics = yield from _fetched(item, group.topics, asked, answer, rests)
         groups.append(make(item, group_id=group.group_id, topics=topics, error_code=code(answer.error)))
     return make(kind, throttle_time=NO_THROTTLE, groups=tuple(groups))
 
 
 def _fetched(
-    kind: Kind, topics: "Iterable[OffsetFetchRequestTopics] | None", asked: Asked, answer: OffsetFetchAnswer
-) -> tuple[Entity, ...]:
+    kind: Kind,
+    topics: "Iterable[OffsetFetchRequestTopics] | None",
+    asked: Asked,
+    answer: OffsetFetchAnswer,
+    rests: Rests,
+) -> Generator[None, None, tuple[Entity, ...]]:
     """What was found, by the topics of the request, or (None) all topics."""
     since_per_group = asked.version >= _ALL_SINCE
     if answer.error != NONE and since_per_group:
@@ -188,28 +193,22 @@ def _fetched(
     item, made = part(kind, "topics", "partitions"), part(kind, "topics")
     texts = answer.texts or ("",) * len(answer.offsets)
     epochs = answer.epochs or (NO_LEADER_EPOCH,) * len(answer.offsets)
-    found = {
-        partition: make(
+
+    def told(number: int, offset: int, epoch: int, text: str, error: str) -> Entity:
+        return make(
             item,
-            partition_index=partition[1],
+            partition_index=number,
             committed_offset=offset,
             committed_leader_epoch=epoch,
             metadata=text,
             error_code=code(error),
         )
-        for (partition, offset, error), text, epoch in zip(answer.offsets, texts, epochs, strict=True)
-    }
 
-    def missing(number: int, error: str = answer.error) -> Entity:
-        return make(
-            item,
-            partition_index=number,
-            committed_offset=NO_OFFSET,
-            committed_leader_epoch=NO_LEADER_EPOCH,
-            metadata="",
-            error_code=code(error),
-        )
-
+    found = {}
+    for (partition, offset, error), text, epoch in zip(answer.offsets, texts, epochs, strict=True):
+        if rests.due():
+            yield
+        found[partition] = told(partition[1], offset, epoch, text, error)
     if topics is None:
         ids = asked.state.topic_ids
         return tuple(
@@ -221,9 +220,14 @@ def _fetched(
         )
     listed = []
     for topic in topics:
+        if rests.due():
+            yield
         name = _name(topic, asked)
         error = _error_of(topic, name, answer.error)
-        partitions = [found.get((name, number)) or missing(number, error) for number in topic.partition_indexes]
+        partitions = [
+            found.get((name, number)) or told(number, NO_OFFSET, NO_LEADER_EPOCH, "", error)
+            for number in topic.partition_indexes
+        ]
         listed.append(_topic(made, topic, partitions))
     return tuple(listed)
 

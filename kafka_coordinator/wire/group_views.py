@@ -69,13 +69,12 @@ def _read_find(body: "FindCoordinatorRequest", asked: Asked) -> Sequence[Message
     return [FindCoordinator(asked.first + place, key) for place, key in enumerate(_keys(body))]
 
 
-def _write_find(
-    kind: Kind, body: "FindCoordinatorRequest", asked: Asked, answers: Sequence[CoordinatorFound]
-) -> Entity:
+def _write_find(kind: Kind, body: "FindCoordinatorRequest", asked: Asked, answers: Sequence[CoordinatorFound]) -> Piece:
     key_type = getattr(body, "key_type", _GROUP)
     item = part(kind, "coordinators") if has(kind, "coordinators") else kind
-    found = []
-    for place, key in enumerate(_keys(body)):
+
+    def found(placed: tuple[int, str]) -> Entity:
+        place, key = placed
         if answers:
             error, message, broker = answers[place].error, "", answers[place].broker
         else:
@@ -84,19 +83,19 @@ def _write_find(
         if error == NONE and address is None:
             error = COORDINATOR_NOT_AVAILABLE
         node_id, host, port = (-1, "", -1) if address is None or error != NONE else address[:3]
-        found.append(
-            make(
-                item,
-                throttle_time=NO_THROTTLE,
-                key=key,
-                node_id=node_id,
-                host=host,
-                port=port,
-                error_code=code(error),
-                error_message=message if item is not kind else message or _text(error),
-            )
+        return make(
+            item,
+            throttle_time=NO_THROTTLE,
+            key=key,
+            node_id=node_id,
+            host=host,
+            port=port,
+            error_code=code(error),
+            error_message=message if item is not kind else message or _text(error),
         )
-    return make(kind, throttle_time=NO_THROTTLE, coordinators=tuple(found)) if item is not kind else found[0]
+
+    coordinators = yield from made_of(enumerate(_keys(body)), Rests(), found)
+    return coordinators[0] if item is kind else make(kind, throttle_time=NO_THROTTLE, coordinators=coordinators)
 
 
 def _text(error: str) -> str:
