@@ -175,7 +175,8 @@ async def _proxy(turns: Turns) -> list[list[str]]:
         wire.put(PREFACE + b"".join(windows))
     topic, group = Resource(name="orders"), Resource(name="g")
     settings = TelemetryCommand(settings=Settings(subscription=Subscription(group)))
-    receive = ReceiveMessageRequest(group, MessageQueue(topic), batch_size=32, long_polling_timeout=duration(50))
+    waits = {"invisible_duration": duration(60_000), "long_polling_timeout": duration(50)}
+    receive = ReceiveMessageRequest(group, MessageQueue(topic), batch_size=32, **waits)
     asked = {
         "route": (wires[:1], _calls("QueryRoute", QueryRouteRequest(Resource(name="wide")), 1)),
         f"settings of {MEMBERS:,}": (wires, _calls("Telemetry", settings, 3)),

@@ -114,12 +114,12 @@ LOG = logging.getLogger("equipoise.sockets")
 
 class Limits(NamedTuple):
     """What one client may cost. ``connections`` at once per node, further ones are closed; ``unread`` bytes written
-    that the client has not read, above which nothing more is read from it, and above four times of which it is cut off;
-    ``idle_s`` seconds without a byte from it, after which its connection is closed (Kafka's
-    ``connections.max.idle.ms``); ``waiting`` bytes of requests of all clients of a node that are not whole yet, or wait
-    for earlier ones: above that a client that has more than `SMALL` of them is cut off; ``unsent`` bytes of answers
-    that all clients of a node have not taken: above that those are cut off that have more than `SMALL` of them, first
-    who has been silent for the longest time."""
+    that the client has not read, above which nothing more is read from it, and above four times of which it is cut off
+    where anything more is to be written to it; ``idle_s`` seconds without a byte from it, after which its connection is
+    closed (Kafka's ``connections.max.idle.ms``); ``waiting`` bytes of requests of all clients of a node that are not
+    whole yet, or wait for earlier ones: above that a client that has more than `SMALL` of them is cut off; ``unsent``
+    bytes of answers that all clients of a node have not taken: above that those are cut off that have more than `SMALL`
+    of them, first who has been silent for the longest time."""
 
     connections: int = 10_000
     unread: int = 16 * 1024 * 1024
@@ -301,6 +301,10 @@ class Connection(asyncio.Protocol):
 
     def _put(self, content: Sequence[bytes]) -> None:
         if content:
+            if self._unsent > 4 * self.world.limits.unread:
+                LOG.warning("%s: %s does not read what is written to it; its connection is cut", self.name, self.peer)
+                self.abort()
+                return
             self._ready += content
             self._ready_bytes += sum(map(len, content))
             if not self._is_pumping or self._ready_bytes >= _TOGETHER:
@@ -360,11 +364,7 @@ class Connection(asyncio.Protocol):
         assert self._transport is not None
         while self._ready and (all_of_it or not self._is_held):
             self._transport.writelines(self._part())
-        unsent, most = self._unsent, self.world.limits.unread
-        if unsent > 4 * most:
-            LOG.warning("%s: %s does not read what is written to it; its connection is cut", self.name, self.peer)
-            self._transport.abort()
-        elif self._is_full != (unsent > most):
+        if self._is_full != (self._unsent > self.world.limits.unread):
             self._is_full = not self._is_full
             self._set_reading()
 

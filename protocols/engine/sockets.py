@@ -342,5 +342,5 @@ class Sockets:
         for process in self.processes.values():
             for connection in list(process.connections.values()):
                 if connection.last_read < oldest:
-                    connection.hang_up()
+                    connection.abort()
         self._sweep = self.loop.call_later(self.limits.idle_s / 4, self._close_idle)
