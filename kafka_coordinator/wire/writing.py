@@ -58,8 +58,9 @@ def content(entity: Entity) -> bytes:
 
 def is_long(entity: Entity) -> bool:
     """Whether an array or the records of the entity, or of what it holds, are long."""
-    if any(len(getattr(entity, name) or ()) > _LONG_RECORDS for name in _records(type(entity))):
-        return True
+    for name in _records(type(entity)):
+        if len(getattr(entity, name) or ()) > _LONG_RECORDS:
+            return True
     for name in _arrays(type(entity)):
         items = getattr(entity, name)
         if items and (len(items) > LONG or any(map(is_long, items))):

@@ -10,7 +10,7 @@ import asyncio
 import logging
 import socket
 from collections import deque
-from collections.abc import Callable, Generator, Sequence
+from collections.abc import Callable, Generator, Iterable, Sequence
 from contextlib import suppress
 from functools import partial
 from typing import Final, NamedTuple, Protocol, TypeAlias, cast, runtime_checkable
@@ -222,6 +222,7 @@ class Connection(asyncio.Protocol):
     def resume_writing(self) -> None:
         self._is_held = False
         self._send()
+        self._weigh()
         if not self._is_full:
             self.pump()
 
@@ -301,7 +302,7 @@ class Connection(asyncio.Protocol):
 
     def _put(self, content: Sequence[bytes]) -> None:
         if content:
-            if self._unsent > 4 * self.world.limits.unread:
+            if self._is_full and self._unsent > 4 * self.world.limits.unread:
                 LOG.warning("%s: %s does not read what is written to it; its connection is cut", self.name, self.peer)
                 self.abort()
                 return
@@ -359,19 +360,22 @@ class Connection(asyncio.Protocol):
 
     def _send(self, *, all_of_it: bool = False) -> None:
         """Give the transport what it takes now, or all of it, because nobody asks again."""
-        if self.cut or self.is_closing:
+        if not self._ready or self.cut or self.is_closing:
             return
         assert self._transport is not None
         while self._ready and (all_of_it or not self._is_held):
             self._transport.writelines(self._part())
-        if self._is_full != (self._unsent > self.world.limits.unread):
-            self._is_full = not self._is_full
-            self._set_reading()
+        if self._is_held:
+            self._weigh()
 
-    def _part(self) -> list[bytes | memoryview]:
+    def _part(self) -> Iterable[bytes | memoryview]:
         """What goes out next."""
-        part, left = [], SMALL
-        while self._ready and left:
+        if self._ready_bytes <= SMALL:
+            whole, self._ready, self._ready_bytes = self._ready, deque(), 0
+            return whole
+        part: list[bytes | memoryview] = []
+        left = SMALL
+        while left:
             piece = self._ready.popleft()
             if len(piece) > left:
                 view = memoryview(piece)
@@ -379,8 +383,14 @@ class Connection(asyncio.Protocol):
                 piece = view[:left]
             part.append(piece)
             left -= len(piece)
-        self._ready_bytes -= SMALL - left
+        self._ready_bytes -= SMALL
         return part
+
+    def _weigh(self) -> None:
+        """Read no more where too much is unread, or again."""
+        if self._is_full != (self._unsent > self.world.limits.unread):
+            self._is_full = not self._is_full
+            self._set_reading()
 
     def _may_read(self) -> bool:
         return not (self._is_full or self.cut or self.is_closing or self.world.hangs(self.name))
