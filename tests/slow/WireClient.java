@@ -62,8 +62,9 @@ public class WireClient {
         consumer.setMaxReconsumeTimes(how.equals("failing") ? 1 : -1);
         consumer.subscribe(topic, tags);
         if (how.startsWith("popping")) {
-            consumer.setClientRebalance(false);
-            consumer.setPopInvisibleTime(5000);
+            // By name, because clients of 4.9 have neither.
+            consumer.getClass().getMethod("setClientRebalance", boolean.class).invoke(consumer, false);
+            consumer.getClass().getMethod("setPopInvisibleTime", int.class).invoke(consumer, 5000);
         }
         if (how.equals("orderly")) {
             consumer.registerMessageListener((MessageListenerOrderly) (records, context) -> {
