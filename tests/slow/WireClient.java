@@ -64,7 +64,7 @@ public class WireClient {
         if (how.startsWith("popping")) {
             // By name, because clients of 4.9 have neither.
             consumer.getClass().getMethod("setClientRebalance", boolean.class).invoke(consumer, false);
-            consumer.getClass().getMethod("setPopInvisibleTime", int.class).invoke(consumer, 5000);
+            consumer.getClass().getMethod("setPopInvisibleTime", long.class).invoke(consumer, 5000L);
         }
         if (how.equals("orderly")) {
             consumer.registerMessageListener((MessageListenerOrderly) (records, context) -> {
