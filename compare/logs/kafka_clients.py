@@ -307,6 +307,8 @@ def of_python(message: str, logger: str, place: Place) -> Read | None:
     library = "aiokafka" if logger.startswith("aiokafka.") else "kafka-python" if logger.startswith("kafka.") else ""
     library = library if logger.islower() and not logger.endswith(".logger") else ""  # the broker's own names
     if not library:
+        if not logger and isinstance(read_message(_PYTHON, message, place), Joined):
+            place.stream.quoted += 1  # of which library, its layout does not tell
         return None
     found = read_message(_PYTHON, message, place)
     if found is None:

@@ -87,7 +87,7 @@ _ASSIGNED = "Assigned partitions: "
 _THREW = re.compile(r"(?:Caused by: )?([a-z_$][\w$]*(?:\.[\w$]+){1,12}(?:Exception|Error))(?::|$)")
 _SOMEBODYS = re.compile(r"\[(?:Consumer|ShareConsumer) (?:instanceId|clientId)=|\[GroupCoordinator |\[thrd:main\]: ")
 """What a client's or a broker's message about a group begins with, or a thread of librdkafka's."""
-_ALONE = (Assigned, Setting, Threw, ClientBooted, PolledAgain)
+ALONE = (Assigned, Setting, Threw, ClientBooted, PolledAgain)
 """Lines that others print, too."""
 _KAFKA_LOGGERS = ("org.apache.kafka.", "o.a.k", "kafka.", "state.change")
 _CLASSES = frozenset(
@@ -137,11 +137,11 @@ class Sources:
         rows: list[dict[str, object]] = []
         used: set[str] = set()
         for stream in self.streams:
-            told = any(not isinstance(event, _ALONE) for event in stream.events)
+            told = any(not isinstance(event, ALONE) for event in stream.events)
             used.update(stream.files if told or stream.lines or stream.quoted else ())
             name = stream.container or stream.name
             if stream.quoted:
-                why = "a client's or a broker's, within other text: quoted, or in a layout that is not known"
+                why = "a client's or a broker's, quoted within other text, or in a layout that is not known"
                 rows.append(_row(name, stream.quoted, None, why))
             lost = [each for each in stream.events if isinstance(each, PollTimeout | SessionOver) and not each.group]
             lost = [each for each in lost if not each.client or not is_told(each)]
@@ -153,10 +153,13 @@ class Sources:
                 rows.append(_row(name, len(lost), stream.library, why))
             for library, number in sorted(stream.lines.items()):
                 unread = number - stream.read.get(library, 0)
+                has_debug = library == "librdkafka" and any(isinstance(event, ClientStarted) for event in stream.events)
+                if has_debug:
+                    continue
                 if library in _QUIET and unread:
                     rows.append(_row(name, unread, library, _QUIET[library]))
                 elif not stream.read.get(library) and library != "java":
-                    rows.append(_row(name, unread, library, "none of its lines tells of a group"))
+                    rows.append(_row(name, unread, library, "none of its lines that was understood tells of a group"))
         for file in self.files:
             known = self.read.get(file.name, Reading())
             if file.name not in used and known.lines and not (known.unread or file.name.endswith(_NO_LOGS)):

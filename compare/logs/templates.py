@@ -63,6 +63,18 @@ class Template:
             at = end + len(part.literal)
         return found
 
+    def ends_before(self, text: str) -> bool:
+        """Whether the message ends, and the text goes on: a layout puts something behind it, or it is quoted."""
+        if not text.startswith(self.begin) or (self.parts and not self.parts[-1].literal):
+            return False
+        at = len(self.begin)
+        for part in self.parts:
+            begin = text.find(part.literal, at)
+            if begin < 0:
+                return False
+            at = begin + len(part.literal)
+        return at < len(text)
+
 
 Table = Mapping[str, Sequence[Template]]
 """Templates by their first characters."""
@@ -89,11 +101,13 @@ def table(*rows: tuple[type[Event], str]) -> Table:
 
 def read_message(rows: Table, text: str, place: Place, more: Mapping[str, object] | None = None) -> Event | None:
     """The event that a message tells of; ``more``: fields that its head gave."""
-    for row in rows.get(text[:_FIRST], ()):
+    alike = rows.get(text[:_FIRST], ())
+    for row in alike:
         found = row.values(text)
         if found is not None:
             known = {name: value for name, value in (more or {}).items() if name in row.convert}
             return row.event(place=place, **(known | found))
+    place.stream.quoted += any(row.ends_before(text) for row in alike)
     return None
 
 
@@ -108,6 +122,15 @@ def _instance(text: str) -> str:
     if text.startswith(("Some(", "Optional[")):
         text = text.partition("(" if text[0] == "S" else "[")[2][:-1]
     return "" if text in {"None", "null", "Optional.empty"} else text
+
+
+_ID = re.compile(r".*-[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}(?=\W|$)")
+
+
+def _member(text: str) -> str:
+    """A member id, without what a layout puts behind it: it ends as a UUID does."""
+    found = _ID.match(text)
+    return found.group() if found else text
 
 
 def _topics(text: str) -> tuple[str, ...]:
@@ -133,5 +156,7 @@ _CONVERT: Mapping[object, Callable[[str], object]] = {
 def _converter(field: Field[object]) -> Callable[[str], object]:
     if field.name == "instance":
         return _instance
+    if field.name == "member":
+        return _member
     convert = _CONVERT[field.type]
     return members_in if field.name == "members" and convert is _topics else convert

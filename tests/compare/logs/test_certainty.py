@@ -5,7 +5,7 @@ import json
 import random
 import re
 from collections.abc import Callable
-from datetime import datetime, timedelta
+from datetime import UTC, datetime, timedelta
 from functools import partial
 from pathlib import Path
 
@@ -54,6 +54,15 @@ def _whole_seconds(texts: dict[str, str]) -> dict[str, str]:
     }
 
 
+def _stamped(texts: dict[str, str], form: str) -> dict[str, str]:
+    stamp = re.compile(r"^\[?[\d-]{10}[ T]([\d:]{8})[.,]\d{3}[\]Z]?", re.MULTILINE)
+    return {name: stamp.sub(form, text) for name, text in texts.items()}
+
+
+_by_syslog = partial(_stamped, form=r"Nov 23 \1 host-1 kafka[7]:")
+_without_times = partial(_stamped, form="")
+
+
 def _newest_first(texts: dict[str, str]) -> dict[str, str]:
     return {name: "\n".join(text.split("\n")[::-1]) for name, text in texts.items()}
 
@@ -88,6 +97,8 @@ def _shortened(texts: dict[str, str]) -> dict[str, str]:
     [
         ("commit-in-rebalance-41", "brokers_only", _whole_seconds, True),
         ("broker-frozen-aiokafka-3b-41", "all_files", _whole_seconds, True),
+        ("broker-killed-confluent-3b-41", "brokers_only", _by_syslog, True),
+        ("consumer-protocol-slow-44", "all_files", _without_times, False),
         ("slow-aiokafka-41", "clients_only", _newest_first, True),
         ("consumer-protocol-slow-44", "all_files", _newest_first, True),
         ("slow-kafka-python-41", "clients_only", _in_one_file, False),
@@ -148,15 +159,89 @@ def _jul(time: datetime, level: str, message: str, logger: str) -> str:
     return f"{time:%b %d, %Y %I:%M:%S}\u202f{time:%p} {logger} log\n{level}: {message}"
 
 
+def _loguru(time: datetime, level: str, message: str, logger: str) -> str:
+    return f"{time:%Y-%m-%d %H:%M:%S.%f} | {level:<8} | {logger}:on_join:77 - {message}"
+
+
+def _line_of_class(time: datetime, level: str, message: str, logger: str) -> str:
+    return f"{time:%Y-%m-%d %H:%M:%S},{time:%f} {level:<5} [main] {logger.rpartition('.')[2]}:77 - {message}"
+
+
+def _colons(time: datetime, level: str, message: str, logger: str) -> str:
+    return f"{time:%Y-%m-%d %H:%M:%S},{time:%f}:{level}:{logger}:{message}"
+
+
+def _behind(time: datetime, level: str, message: str, logger: str) -> str:
+    return f"{time:%Y-%m-%d %H:%M:%S},{time:%f} {level} {message} [{logger}]"
+
+
+def _behind_a_dash(time: datetime, level: str, message: str, logger: str) -> str:
+    return f"{time:%Y-%m-%d %H:%M:%S},{time:%f} {level} {message} - {logger}"
+
+
+def _file_behind(time: datetime, level: str, message: str, logger: str) -> str:
+    return f"{time:%Y-%m-%d %H:%M:%S},{time:%f} {level} {message} ({logger.rpartition('.')[2]}.java:77)"
+
+
+def _syslog(time: datetime, level: str, message: str, logger: str) -> str:
+    return f"{time:%b %d %H:%M:%S} host-1 pod-7[77]: {level} {logger}: {message}"
+
+
+def _seconds(time: datetime, level: str, message: str, logger: str) -> str:
+    return f"{time.replace(tzinfo=UTC).timestamp():.6f} {level} {logger} - {message}"
+
+
+def _asctime(time: datetime, level: str, message: str, logger: str) -> str:
+    said = {"name": logger, "levelname": level, "message": message}
+    return json.dumps({"asctime": f"{time:%Y-%m-%d %H:%M:%S},{time:%f}", **said})
+
+
+def _structlog(time: datetime, level: str, message: str, logger: str) -> str:
+    return json.dumps({"event": message, "logger": logger, "level": "info", "timestamp": f"{time:%FT%T.%fZ}"})
+
+
+def _serialized(time: datetime, level: str, message: str, logger: str) -> str:
+    return json.dumps({"text": _loguru(time, level, message, logger), "record": {"message": message, "name": logger}})
+
+
+def _collected(time: datetime, level: str, message: str, logger: str) -> str:
+    later, line = time + timedelta(seconds=0.9), _behind(time, level, message, logger)
+    return json.dumps({"@timestamp": f"{later:%FT%T.%fZ}", "log": {"offset": 12}, "message": line})
+
+
+def _of_a_cloud(time: datetime, level: str, message: str, logger: str) -> str:
+    return json.dumps({"jsonPayload": {"message": message, "logger": logger}, "timestamp": f"{time:%FT%T.%fZ}"})
+
+
 def _unknown(time: datetime, level: str, message: str, logger: str) -> str:
     return f"{time:%H%M%S} <{level}> of pod 7 said: {message}"
 
 
-@rows(("layout", "read"), [(_klog, True), (_jul, True), (_unknown, False)])
+def _over_lines(time: datetime, level: str, message: str, logger: str) -> str:
+    return json.dumps({"timeMillis": time.timestamp(), "loggerName": logger, "message": message}, indent=2)
+
+
+def _thread_behind(time: datetime, level: str, message: str, logger: str) -> str:
+    return f"{time:%Y-%m-%d %H:%M:%S},{time:%f} {level} {logger} - {message} [main]"
+
+
+_READ = [_klog, _jul, _loguru, _line_of_class, _colons, _behind, _behind_a_dash, _file_behind, _syslog, _seconds]
+_READ += [_asctime, _structlog, _serialized, _collected, _of_a_cloud]
+_NOT_READ = [_unknown, _over_lines]
+
+
+@rows(
+    ("layout", "read", "whole"),
+    [
+        *((each, True, True) for each in _READ),
+        *((each, False, False) for each in _NOT_READ),
+        (_thread_behind, True, False),
+    ],
+)
 def test_another_layout_tells_the_same_or_is_named(
-    layout: Callable[[datetime, str, str, str], str], read: bool, tmp_path_factory: pytest.TempPathFactory
+    layout: Callable[[datetime, str, str, str], str], read: bool, whole: bool, tmp_path_factory: pytest.TempPathFactory
 ) -> None:
-    """The clients' lines in layouts of other languages and of java.util.logging."""
+    """The clients' lines in layouts of other languages, of java.util.logging and of collectors."""
 
     def laid_out(line: str) -> str:
         found = LINE.match(line)
@@ -175,7 +260,7 @@ def test_another_layout_tells_the_same_or_is_named(
     named = {each["source"] for each in document["not_understood"] if "a layout that is not known" in each["why"]}
     assert judgement.false == []
     assert (judgement.found == judged(name, "all_files").found) == read
-    assert named == (set() if read else {"client-sj-1.log", "client-sj-2.log", "client-sj-3.log"})
+    assert named == (set() if whole else {"client-sj-1.log", "client-sj-2.log", "client-sj-3.log"})
 
 
 @pytest.mark.parametrize("form", ["{} of eu 1", "{}, b", "my [{}] x", "{} due to consumer poll timeout has expired"])
