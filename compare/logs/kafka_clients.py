@@ -228,7 +228,7 @@ _LONGEST_WAIT_MS = 3_600_000
 def is_idle_java(line: str) -> bool:
     """Whether a line of the Java client means nothing, told without looking at its layout."""
     at = line.rfind(", groupId=")
-    end = line.find("] ", at) if at >= 0 else -1
+    end = line.find("] ", at) if line.find("clientId=", 0, max(at, 0)) >= 0 else -1
     return end >= 0 and not line.startswith(_JAVA_BEGINS, end + 2) and "ShareConsumer" not in line
 
 

@@ -263,23 +263,38 @@ def test_another_layout_tells_the_same_or_is_named(
     assert named == (set() if whole else {"client-sj-1.log", "client-sj-2.log", "client-sj-3.log"})
 
 
-@pytest.mark.parametrize("form", ["{} of eu 1", "{}, b", "my [{}] x", "{} due to consumer poll timeout has expired"])
-def test_client_ids_of_any_form_tell_the_same(form: str, subtests: pytest.Subtests, tmp_path: Path) -> None:
+@rows(
+    ("form", "group"),
+    [
+        ("{} of eu 1", "{}"),
+        ("{}, b", "{}, b"),
+        ("my [{}] x", "my [{}]"),
+        ("{} due to consumer poll timeout has expired", "{} in group g2"),
+        ("{} in Empty state. Created a new member id x", "{} in state Empty with generation 3"),
+    ],
+)
+def test_client_ids_and_groups_of_any_form_tell_the_same(
+    form: str, group: str, subtests: pytest.Subtests, tmp_path_factory: pytest.TempPathFactory
+) -> None:
     for name in names():
         truth = truth_of(name)
         ids = {member["client_id"] for member in truth["members"] if member["client_id"]}
-        whole = re.compile(rf"(?<![\w-])(?:{'|'.join(sorted(map(re.escape, ids), key=len, reverse=True))})(?!\w)")
+        of_group = "{}" if name.startswith("rmq") else group  # RocketMQ has rules for names
+        longest_first = "|".join(sorted(map(re.escape, ids), key=len, reverse=True))
+        whole = re.compile(rf"(?<![\w-])(?:(?P<id>{longest_first})(?!\w)|{re.escape(truth['group'])}(?![\w-]))")
 
-        def renamed(text: str, whole: re.Pattern[str] = whole) -> str:
-            return whole.sub(lambda match: form.format(match.group()), text)
+        def renamed(text: str, whole: re.Pattern[str] = whole, of_group: str = of_group) -> str:
+            return whole.sub(lambda match: (form if match["id"] else of_group).format(match.group()), text)
 
-        folder = tmp_path / name
-        folder.mkdir()
+        folder = tmp_path_factory.mktemp("renamed")
         for file in files_of(name, "all_files"):
             (folder / file.stem).write_text(renamed(unpacked(file).decode("utf-8", "replace")), encoding="utf-8")
-        judgement = judge(json.loads(renamed(json.dumps(truth))), report(sorted(folder.iterdir())))
+        document = report(sorted(folder.iterdir()))
+        judgement = judge(json.loads(renamed(json.dumps(truth))), document)
+        known = {each["group"] and renamed(each["group"]) for each in report(files_of(name, "all_files"))["groups"]}
         with subtests.test(name=name):
             assert (judgement.false, judgement.found) == ([], judged(name, "all_files").found)
+            assert {each["group"] for each in document["groups"]} == known
 
 
 def test_a_clock_that_is_wrong_is_noticed(subtests: pytest.Subtests, tmp_path: Path) -> None:

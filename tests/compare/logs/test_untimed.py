@@ -83,3 +83,32 @@ def test_a_stack_without_times_says_nothing_of_its_file(tmp_path: Path) -> None:
     """The times are there, in a layout that is not known."""
     (tmp_path / "app.log").write_text("20261129|080910 boom\njava.lang.IllegalStateException: x\n", encoding="utf-8")
     assert report([tmp_path / "app.log"])["skipped"] == []
+
+
+def test_one_that_says_with_its_next_poll_that_it_was_too_slow_may_have_been_that(tmp_path: Path) -> None:
+    """librdkafka prints with the next poll, long after its group went on without it."""
+    joined = (
+        "JOINGROUP [c{0}#consumer-1] [thrd:main]: JoinGroup response: GenerationId {1}, Protocol range, LeaderId x,"
+    )
+    joined += " my MemberId c{0}-a0c0b1c2-0000-4000-8000-00000000000{0}, member metadata count 0: (no error)"
+    slow = (
+        "MAXPOLL [c2#consumer-1] [thrd:main]: Application maximum poll interval (8000ms) exceeded by 470ms (adjust"
+        " max.poll.interval.ms for long-running message processing): leaving group"
+    )
+    named = 'MEMBERID [c{0}#consumer-1] [thrd:app]: Group "g": updating member id "(not-set)" -> ""'
+    listed = 'ASSIGN [c1#consumer-1] [thrd:main]: Member "c{0}-a0c0b1c2-0000-4000-8000-00000000000{0}" with 0 owned'
+    for client, lines in {
+        1: [
+            ("10:00:00", named.format(1)),
+            ("10:00:01", joined.format(1, 1)),
+            *(("10:00:01", listed.format(number)) for number in (1, 2)),
+            ("10:00:09", joined.format(1, 2)),
+            ("10:00:09", listed.format(1)),
+        ],
+        2: [("10:00:00", named.format(2)), ("10:00:01", joined.format(2, 1)), ("10:00:15", slow)],
+    }.items():
+        text = "\n".join(f"2026-11-29 {at},100:DEBUG:rd:{line}" for at, line in lines)
+        (tmp_path / f"c{client}.log").write_text(text, encoding="utf-8")
+    (group,) = report(sorted(tmp_path.iterdir()))["groups"]
+    (open_,) = (each["unknown"] for each in group["rebalances"] if each["generation"] == 2)
+    assert {"poll_interval_exceeded", "session_timeout"} <= set(open_["candidates"])
