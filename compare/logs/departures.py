@@ -240,10 +240,22 @@ class _Witness:
         for event in self._around(leaves, _SOME, 0)[::-1]:
             dated = event.place.at is not None
             if isinstance(event, Threw) and dated and 0 <= leaves.at - event.at <= _EXCEPTION_S:
-                return event.exception
+                return "" if self._survives(event) else event.exception
             if isinstance(event, Joined | ClientStarted):
                 break
         return self._denial(departure)
+
+    def _survives(self, thrown: Threw) -> bool:
+        """Whether the process had thrown the same before, and had gone on."""
+        events = thrown.stream.events
+        for place in range(self._positions[id(thrown.stream)][id(thrown)] - 1, -1, -1):
+            before = events[place]
+            if isinstance(before, ClientStarted | Leaves):
+                return False
+            is_same = isinstance(before, Threw) and before.exception == thrown.exception
+            if is_same and before.place.at is not None and thrown.at - before.at > _EXCEPTION_S:
+                return True
+        return False
 
     def _denial(self, departure: Departure) -> str:
         """What the broker denied the process for the first time just before it closed: its poll threw that then."""

@@ -453,6 +453,35 @@ def test_a_member_that_died_of_an_exception_is_told_as_that() -> None:
     assert all(each["detail"].endswith(".RebalanceInProgressException") for each in died)
 
 
+@rows(
+    ("thrown", "behind"),
+    [((19,), "exception"), ((1, 19), None), ((), None), ((2, 8), None)],
+)
+def test_an_exception_that_a_process_outlived_ends_nobody(
+    thrown: tuple[int, ...], behind: str | None, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    """Python's JSON lines: a handler that logs what it catches goes on, and is closed by a deploy."""
+    member = "k1-a0c0b1c2-0000-4000-8000-000000000001"
+    gives_up = "Revoking previously assigned partitions {TopicPartition(topic='t', partition=0)} for group g"
+    said = [
+        (0, "kafka.coordinator", "(Re-)joining group g"),
+        (0, "kafka.coordinator", f"Successfully joined group g <Generation 1 (member_id: {member}, protocol: range)>"),
+        *((at, "app", "handler failed") for at in thrown),
+        (20, "kafka.coordinator.consumer", gives_up),
+        (20, "kafka.coordinator", f"Leaving consumer group g (member {member})."),
+    ]
+    stack = {"exc_info": 'Traceback (most recent call last):\n  File "a.py", line 1\nValueError: bad record'}
+    lines = (
+        {"asctime": f"2026-11-29 10:00:{at:02},100", "name": logger, "message": text, **(stack if at in thrown else {})}
+        for at, logger, text in said
+    )
+    path = tmp_path_factory.mktemp("thrown") / "k1.log"
+    path.write_text("\n".join(map(json.dumps, lines)), encoding="utf-8")
+    (group,) = report([path])["groups"]
+    left = [each for one in group["rebalances"] for each in one["stated"] if each["cause"] == "member_left"]
+    assert [(each["behind"], each["detail"]) for each in left] == [(behind, "ValueError" if behind else None)]
+
+
 def test_a_coordinator_that_moved_is_no_restart() -> None:
     """Nothing was loaded in the first, the group moved in the others, and no rebalance came of it."""
     events = {
