@@ -203,9 +203,9 @@ _BRACKETED = re.compile(r"\[((?:aiokafka|kafka)(?:\.\w+)*|[A-Za-z_]\w*(?:\.\w+){
 _NAME = r"[A-Za-z_$][\w$-]*+(?:\.[\w$-]++)++"
 _KAFKAS = rf"(?=(?:org\.apache\.|o\.a\.|kafka\.|aiokafka\.)){_NAME}"
 _TAILS = (
-    (" (", re.compile(rf"({_NAME})(?::\d{{1,6}})?\)")),
-    (" [", re.compile(rf"({_KAFKAS})\]")),
-    (" - ", re.compile(_KAFKAS.join("()"))),
+    (" (", ")", re.compile(rf"({_NAME})(?::\d{{1,6}})?\)")),
+    (" [", "]", re.compile(rf"({_KAFKAS})\]")),
+    (" - ", "", re.compile(_KAFKAS.join("()"))),
 )
 """What stands around a logger's name behind the message; a message may end with a name in brackets, too."""
 
@@ -228,8 +228,8 @@ def split(line: str) -> tuple[str, str]:
             bracketed = named[1]
         at = part.end()
     end = len(line)
-    for opens, name in _TAILS if not logger else _TAILS[:1]:
-        begin = line.rfind(opens, max(at, end - _LONGEST_TAIL))
+    for opens, closes, name in _TAILS if not logger else _TAILS[:1]:
+        begin = line.rfind(opens, max(at, end - _LONGEST_TAIL)) if line.endswith(closes) else -1
         if begin >= 0 and (tail := name.fullmatch(line, begin + len(opens))):
             logger, end = logger or tail[1].removesuffix(".java"), begin
             break
