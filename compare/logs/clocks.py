@@ -24,28 +24,21 @@ from compare.logs.broker_events import (
     TargetComputed,
 )
 from compare.logs.client_events import (
-    Asked,
     ClientBooted,
     ClientStarted,
     Epoch,
     GivenId,
     Joined,
-    Joining,
     Leaves,
-    MetadataChanged,
     Moved,
     PollTimeout,
-    Resubscribed,
-    Revoked,
-    SecondRound,
     Setting,
     SharedOut,
-    Subscribed,
-    ToldToRejoin,
 )
 from compare.logs.events import Event, Place, Stream
 from compare.logs.identity import client_of
 from compare.logs.rocketmq_lines import EAST_8, ChannelClosed, Connected, Result, Unregistered
+from compare.logs.undated import date_by_order
 
 QUARTER = 900
 """Zones differ from UTC by whole quarters of an hour."""
@@ -58,11 +51,6 @@ _NEAR_S = 20
 
 _OLDER = (ChannelClosed, Unregistered)
 """Their moments since 1970 are those of an earlier heartbeat."""
-
-_BEFORE_JOIN = (
-    Asked | GivenId | MetadataChanged | Joining | Resubscribed | Revoked | SecondRound | Subscribed | ToldToRejoin
-)
-"""Lines that belong to the join that comes next."""
 
 _MOST_HINTS = 200
 _AT_ONCE = frozenset({"generation", "joins", "left", "new"})
@@ -89,7 +77,7 @@ def bring_together(streams: Sequence[Stream]) -> None:
         _apart(stream)
     for stream in streams:
         if any(event.place.at is None and not isinstance(event, Setting) for event in stream.events):
-            _from_order(stream, streams)
+            date_by_order(stream, streams)
 
 
 def _apart(stream: Stream) -> None:
@@ -290,8 +278,13 @@ def _nearest_day(stream: Stream, streams: Sequence[Stream]) -> float:
     """Seconds to add to times of day, for the day on which they are nearest to another file's first time; 0 where no
     file shows a date."""
     own = next((event.place.stamp for event in stream.events if event.place.stamp is not None), 0.0)
-    places = (event.place for other in streams for event in other.events)
-    first = next((each.stamp for each in places if each.clock in {"utc", "local"} and each.stamp is not None), own)
+    dated = (
+        event.place.stamp - (other.offset or 0.0 if event.place.clock == "day" else 0.0)
+        for other in streams
+        for event in other.events
+        if event.place.stamp is not None and (event.place.clock != "day" or other.offset is not None)
+    )
+    first = next(dated, own)
     return float(round((first - own) / DAY) * DAY)
 
 
@@ -359,42 +352,3 @@ def _time(event: Event, offset: float | None) -> float | None:
     if place.stamp is not None and offset is not None:
         return place.stamp - offset
     return place.hint
-
-
-def _from_order(stream: Stream, streams: Sequence[Stream]) -> None:
-    """Lines without a time get that of the next event in their file that another file dates, else of the last."""
-    dated: dict[tuple[str, str], float] = {}
-    for other in streams:
-        for event in other.events:
-            if other is not stream and event.place.at is not None and event.place.sure:
-                for key in _shared_moments(event):
-                    dated[key] = min(event.place.at, dated.get(key, event.place.at))
-    for event in stream.events:
-        if event.place.at is None:
-            event.place.sure = False
-            event.place.at = next((dated[key] for key in _shared_moments(event) if key in dated), None)
-    following: float | None = None
-    for event in reversed(stream.events):
-        place = event.place
-        if place.at is None and following is not None and isinstance(event, _BEFORE_JOIN):
-            place.at = following
-        following = place.at if place.at is not None and isinstance(event, Joined) else following
-        if isinstance(event, Leaves | PollTimeout | ClientStarted):
-            following = None
-    last: float | None = None
-    for event in stream.events:
-        if event.place.at is None:
-            event.place.at = last
-        last = event.place.at if event.place.at is not None else last
-
-
-def _shared_moments(event: Event) -> list[tuple[str, str]]:
-    match event:
-        case Stabilized(group=group, generation=generation) | Joined(group=group, generation=generation):
-            return [(f"generation {generation}", group)] if group and generation is not None else []
-        case Announced(member=member) | GivenId(member=member):
-            return [("new", member)]
-        case Left(member=member) | Leaves(member=member) if member:
-            return [("left", member)]
-        case _:
-            return []

@@ -15,6 +15,8 @@ from compare.logs.client_events import (
     ClientStarted,
     DeniedGroup,
     DeniedTopic,
+    Epoch,
+    Given,
     GivesUpId,
     Joined,
     Joining,
@@ -25,6 +27,7 @@ from compare.logs.client_events import (
     PollTimeout,
     Revoked,
     Subscribed,
+    Synced,
     Threw,
     UnknownMember,
 )
@@ -55,7 +58,7 @@ def find_departures(events: Sequence[Event], processes: Processes) -> list[Depar
     found = _collected(events, processes, broker_seen)
     witness = _Witness(events, processes)
     departures = [witness.heard(each) if each.how == "unknown" else each for each in found]
-    departures = [replace(each, exception=witness.exception(each)) for each in departures]
+    departures = [replace(each, exception=witness.exception(each)) for each in departures if witness.was_in(each)]
     if not broker_seen:
         departures += _silent_leaves(departures, events, processes)
     return sorted(departures, key=lambda each: each.at)
@@ -150,12 +153,17 @@ class _Own:
         self.poll_times: list[float] = []
         self.joined: list[float] = []
         self.late = False
+        self.started = self.was_in = float("inf")
 
     def add(self, event: OfClient) -> None:
         """The next of its lines."""
         self.events.append(event)
         self.times.append(event.at)
         self.late = self.late or event.place.late
+        if isinstance(event, ClientStarted):
+            self.started = min(self.started, event.at)
+        if isinstance(event, Joined | Given | Synced | Epoch | Moved):
+            self.was_in = min(self.was_in, event.at)
         if isinstance(event, PollTimeout):
             self.polls.append(event)
             self.poll_times.append(event.at)
@@ -215,6 +223,13 @@ class _Witness:
             return replace(departure, how="clean") if covered else departure
         return departure
 
+    def was_in(self, departure: Departure) -> bool:
+        """Whether the member may have been in the group: a process whose lines begin with its start says when it is."""
+        own = self._own.get(departure.process) if departure.process is not None else None
+        if own is None or any(event.stream.role == "broker" for event in departure.events):
+            return True
+        return own.started >= departure.at or own.was_in < departure.at
+
     def exception(self, departure: Departure) -> str:
         """The exception that stands in the process's log just before it closed, "" where none does."""
         leaves = next((event for event in departure.events if isinstance(event, Leaves | Moved)), None)
@@ -225,10 +240,22 @@ class _Witness:
         for event in self._around(leaves, _SOME, 0)[::-1]:
             dated = event.place.at is not None
             if isinstance(event, Threw) and dated and 0 <= leaves.at - event.at <= _EXCEPTION_S:
-                return event.exception
+                return "" if self._survives(event) else event.exception
             if isinstance(event, Joined | ClientStarted):
                 break
         return self._denial(departure)
+
+    def _survives(self, thrown: Threw) -> bool:
+        """Whether the process had thrown the same before, and had gone on."""
+        events = thrown.stream.events
+        for place in range(self._positions[id(thrown.stream)][id(thrown)] - 1, -1, -1):
+            before = events[place]
+            if isinstance(before, ClientStarted | Leaves):
+                return False
+            is_same = isinstance(before, Threw) and before.exception == thrown.exception
+            if is_same and before.place.at is not None and thrown.at - before.at > _EXCEPTION_S:
+                return True
+        return False
 
     def _denial(self, departure: Departure) -> str:
         """What the broker denied the process for the first time just before it closed: its poll threw that then."""

@@ -11,7 +11,7 @@ from compare.logs.clocks import DAY
 from compare.logs.events import Event, Stream
 from compare.logs.lines import joined
 from compare.logs.model import Cause, Deploy, Doubt, GroupLog, Happening, Rebalance
-from compare.logs.reading import Sources
+from compare.logs.reading import ALONE, Sources
 from compare.logs.remedies import remedy
 from compare.logs.rocketmq_doubts import moves_retries_alone
 from compare.logs.unnamed import UNNAMED
@@ -241,7 +241,7 @@ def _notes(log: GroupLog, streams: Collection[Stream], whole: bool) -> list[str]
     notes += map(_looks_like, log.deploys)
     notes += _clocks(streams)
     if any(each.at < DAY for each in log.rebalances):
-        notes.append("No line tells the day: 1970-01-01 stands for it, and only the times of day are known.")
+        notes.append("No line tells the date in full: 1970-01-01 stands for it, and only the times of day are used.")
     if not log.rebalances and not log.happenings:
         notes.append(_NOTHING if whole else "No rebalance in the lines that were understood and have a time.")
     return notes
@@ -289,13 +289,15 @@ def _looks_like(deploy: Deploy) -> str:
 def _untimed(streams: Sequence[Stream]) -> list[Json]:
     rows: list[Json] = []
     for stream in streams:
-        if stream.events and all(not event.place.sure for event in stream.events):
+        if any(not isinstance(event, ALONE) for event in stream.events) and not any(
+            event.place.sure for event in stream.events
+        ):
             numbers = {
                 (event.group, event.generation)
                 for event in stream.events
                 if isinstance(event, Joined) and event.generation
             }
             told = f" ({len(numbers)} generations are in it)" if numbers else ""
-            why = f"prints no times: used only where another file dates the same event{told}"
+            why = f"none of its times was understood: used only where another file dates the same event{told}"
             rows += [{"file": name, "why": why} for name in stream.files]
     return rows

@@ -62,7 +62,7 @@ def reduced(
     for event in events.events:
         collector.take(event)
     drafts = sorted(
-        (each for each in collector.found if each.consumer_protocol or any(event.place.sure for event in each.events)),
+        (each for each in collector.found if any(event.place.sure for event in each.events)),
         key=lambda each: (each.at, each.generation or 0),
     )
     drafts = [each for place, each in enumerate(drafts) if not _overtaken(each, drafts[max(0, place - 1) : place + 3])]
@@ -139,7 +139,7 @@ class _Sharing:
             self.follows = before == (each.generation or 0) - 1 or (not place and each.generation is None)
             is_next = not place or self.follows or each.generation is None  # else the first lines are of one before
             if not each.consumer_protocol and is_next and (each.begun is None or not each.trigger):
-                self._begin(each, last)
+                self._begin(each, last, self.drafts[place - 1] if place else None)
             each.notes += self.moves.between(max(last, each.at - CLOSE_S), each.over + 0.5)
             first, past = bisect_right(self.left_at, since), bisect_right(self.left_at, through)
             left = [gone for gone in [*waiting, *self.departures[first:past]] if (gone.member, gone.at) not in alone]
@@ -185,8 +185,16 @@ class _Sharing:
         is_joining = bool(joins) and isinstance(joins[-1], Joining)
         return is_joining or (each.stabilized is not None and gone.at > each.stabilized)
 
-    def _begin(self, each: Draft, last: float) -> None:
-        moves = self.begins.between(last + 0.001, each.over - 0.000_001)
+    def _begin(self, each: Draft, last: float, before: Draft | None) -> None:
+        """With the first line of a member that was through the rebalance before, whose end another member's clock may
+        show earlier."""
+        joined = (event for event in (before.events if before else ()) if isinstance(event, Joined))
+        through = {(id(event.stream), event.client): event.at for event in joined}
+        moves = [
+            event
+            for event in self.begins.between(last + 0.001, each.over - 0.000_001)
+            if event.at > through.get((id(event.stream), getattr(event, "client", "")), last)
+        ]
         if moves:
             each.begun = min(each.at, moves[0].at)
             each.events.insert(0, moves[0])

@@ -39,11 +39,15 @@ _PREFIX = re.compile(r"\[Group(?:Coordinator|MetadataManager) (?:id=|brokerId=)?
 _COORDINATOR = table(
     (
         Preparing,
-        "Preparing to rebalance group {group} in state {} with old generation {generation} (__{} (reason: {reason})",
+        "Preparing to rebalance group {group} in state <state> with old generation {generation} (__{} (reason:"
+        " {reason})",
     ),
-    (Preparing, "Preparing to rebalance group {group} in state {} with old generation {generation} (reason: {reason})"),
-    (Stabilized, "Stabilized group {group} generation {generation} (__{}) with {members} members"),
-    (Stabilized, "Stabilized group {group} generation {generation} with {members} members"),
+    (
+        Preparing,
+        "Preparing to rebalance group {group} in state <state> with old generation {generation} (reason: {reason})",
+    ),
+    (Stabilized, "Stabilized group {*group} generation {generation} (__{}) with {members} members"),
+    (Stabilized, "Stabilized group {*group} generation {generation} with {members} members"),
     (
         AssignmentReceived,
         "Assignment received from leader {*leader} for group {*group} for generation {generation}. The group has {}",
@@ -53,8 +57,8 @@ _COORDINATOR = table(
         "Assignment received from leader for group {*group} for generation {generation}. The group has {}",
     ),
     (AssignmentReceived, "Assignment received from leader for group {*group} for generation {generation}"),
-    (Emptied, "Group {group} with generation {generation} is now empty (__{})"),
-    (Emptied, "Group {group} with generation {generation} is now empty"),
+    (Emptied, "Group {*group} with generation {generation} is now empty (__{})"),
+    (Emptied, "Group {*group} with generation {generation} is now empty"),
     (
         Left,
         "Member MemberMetadata(memberId={*member}, groupInstanceId={*instance}, clientId={*},"
@@ -90,7 +94,7 @@ _COORDINATOR = table(
     (NotRejoined, "Group {group} removed dynamic members who haven't joined: [{members}]"),
     (
         Replaced,
-        "Static member with groupInstanceId={*instance} and unknown member id joins group {*group} in {} state."
+        "Static member with groupInstanceId={*instance} and unknown member id joins group {group} in <state> state."
         " Replacing previously mapped member {*old} with this groupInstanceId",
     ),
     (
@@ -115,37 +119,37 @@ _COORDINATOR = table(
     ),
     (
         Added,
-        "Dynamic Member with unknown member id joins group {*group} in {} state. Created a new member id {member} for"
-        " this member and add to the group",
+        "Dynamic Member with unknown member id joins group {group} in <state> state. Created a new member id {member}"
+        " for this member and add to the group",
     ),
     (
         Added,
-        "Static Member with unknown member id joins group {*group} in {} state. Created a new member id {member} for"
-        " this member and add to the group",
+        "Static Member with unknown member id joins group {group} in <state> state. Created a new member id {member}"
+        " for this member and add to the group",
     ),
     (
         Added,
-        "Dynamic member with unknown member id joins group {*group} in state {}. Created a new member id {member} and"
-        " added the member to the group",
+        "Dynamic member with unknown member id joins group {group} in state <state>. Created a new member id {member}"
+        " and added the member to the group",
     ),
     (
         Added,
-        "Static member with groupInstanceId={*instance} and unknown member id joins group {*group} in {} state. Created"
-        " a new member id {member} for this member and added to the group",
+        "Static member with groupInstanceId={*instance} and unknown member id joins group {group} in <state> state."
+        " Created a new member id {member} for this member and added to the group",
     ),
     (Added, "Adding new static member {*instance} to group {*group} with member id {member}"),
     (
         Added,
-        "Pending dynamic member with id {*member} joins group {group} in {} state. Adding to the group now",
+        "Pending dynamic member with id {*member} joins group {group} in <state> state. Adding to the group now",
     ),
     (
         Announced,
-        "Dynamic member with unknown member id joins group {*group} in {} state. Created a new member id {*member} and"
-        " request{} the member to rejoin with this id",
+        "Dynamic member with unknown member id joins group {group} in <state> state. Created a new member id {*member}"
+        " and request{} the member to rejoin with this id",
     ),
-    (Loaded, "Loading group metadata for {group} with generation {generation}"),
-    (Loaded, "Loaded classic group {group} with {members} members"),
-    (Loaded, "Loaded consumer group {group} with {members} members"),
+    (Loaded, "Loading group metadata for {*group} with generation {generation}"),
+    (Loaded, "Loaded classic group {*group} with {members} members"),
+    (Loaded, "Loaded consumer group {*group} with {members} members"),
     (Unloaded, "[GroupId={group}] Unloading group metadata for generation {}"),
     (NotWritten, "Failed to write empty metadata for group {*group}: {why}"),
     (

@@ -228,7 +228,7 @@ _LONGEST_WAIT_MS = 3_600_000
 def is_idle_java(line: str) -> bool:
     """Whether a line of the Java client means nothing, told without looking at its layout."""
     at = line.rfind(", groupId=")
-    end = line.find("] ", at) if at >= 0 else -1
+    end = line.find("] ", at) if line.find("clientId=", 0, max(at, 0)) >= 0 else -1
     return end >= 0 and not line.startswith(_JAVA_BEGINS, end + 2) and "ShareConsumer" not in line
 
 
@@ -307,6 +307,8 @@ def of_python(message: str, logger: str, place: Place) -> Read | None:
     library = "aiokafka" if logger.startswith("aiokafka.") else "kafka-python" if logger.startswith("kafka.") else ""
     library = library if logger.islower() and not logger.endswith(".logger") else ""  # the broker's own names
     if not library:
+        if not logger and isinstance(read_message(_PYTHON, message, place), Joined):
+            place.stream.quoted += 1  # of which library, its layout does not tell
         return None
     found = read_message(_PYTHON, message, place)
     if found is None:

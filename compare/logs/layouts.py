@@ -20,8 +20,8 @@ _STAMP = r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d{1,9})?(?:Z|[+-]\d\d:?\d\d)"
 _FULL = r"[A-Z][a-z]{2} \d{4}-\d\d-\d\d \d\d:\d\d:\d\d(?:\.\d{1,9})? (?:UTC|GMT|[A-Z]{1,4}T)"
 _CRI = re.compile(rf"({_STAMP}) (?:stdout|stderr) [FP] ")
 _JOURNAL = re.compile(
-    rf"(?:<\d{{1,3}}>)?(?:[A-Z][a-z]{{2}} [ \d]\d \d\d:\d\d:\d\d|({_STAMP}|{_FULL})) [\w.-]{{1,80}}"
-    r" ([\w.@/-]{1,80})(?:\[\d{1,10}\])?: "
+    rf"(?:<\d{{1,3}}>)?(?:[A-Z][a-z]{{2}} [ \d]\d (?P<of_day>\d\d:\d\d:\d\d)|(?P<exact>{_STAMP}|{_FULL}))"
+    r" [\w.-]{1,80} (?P<unit>[\w.@/-]{1,80})(?:\[\d{1,10}\])?: "
 )
 """How syslog and journald wrap a line: time, host, the unit's name and its process."""
 
@@ -41,7 +41,7 @@ _COMPACT = re.compile(r"\[?(\d{4})(\d\d)(\d\d)[T -](\d\d):?(\d\d):?(\d\d)(?:[.,]
 _WORDY = re.compile(r"(\d\d)[ /-]([A-Z][a-z]{2})[ /-](\d{4})[ :](\d\d):(\d\d):(\d\d)(?:[.,](\d{1,9}))?")
 _SLASHED = re.compile(r"(\d\d?)[/.](\d\d?)[/.](\d{4})[ T](\d\d?):(\d\d):(\d\d)(?:[.,](\d{1,9}))?(?: ([AP])M\b)?")
 _OF_DAY = re.compile(r"\[?(\d\d):(\d\d):(\d\d)(?:[.,](\d{1,9}))?(?=[\s\]|])")
-_EPOCH_MS = re.compile(r"\[?(1\d{12})\b")
+_EPOCH = re.compile(r"\[?(1\d{9})(?:(\d{3})\b|\.(\d{3,9})(?=\s))")
 _KLOG = re.compile(r"[IWEF]\d{4} (\d\d):(\d\d):(\d\d)\.(\d{6}) +\d{1,9} [\w./-]{1,120}:\d{1,6}\] ")
 """Head of a line of glog and klog, which print no year: only the time of day is taken."""
 _JUL = re.compile(
@@ -51,8 +51,23 @@ _JUL = re.compile(
 """First of two lines of java.util.logging: time and class; the message stands in the second."""
 _LIBRDKAFKA = re.compile(r"%\d\|(\d{9,11}(?:\.\d+)?)\|")
 _MONTHS = ("Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec")
-_TEXTS = ("message", "msg", "log", "text", "@message", "short_message")
-_TIMES = ("@timestamp", "timestamp", "time", "ts", "timeMillis", "epochMillis", "instant", "datetime", "date")
+_TEXTS = ("message", "msg", "log", "text", "@message", "short_message", "event", "textPayload")
+_TIMES = (
+    "@timestamp",
+    "timestamp",
+    "time",
+    "ts",
+    "timeMillis",
+    "epochMillis",
+    "instant",
+    "datetime",
+    "date",
+    "asctime",
+)
+_LEVELS = ("level", "levelname", "log.level", "severity")
+_BEGINS = re.compile(r"\{\"|[\[<]?(?:\d{4}[-/]\d\d|\d{8}[T -]\d|\d\d:\d\d:\d\d|1\d{12}\b)|%\d\|\d")
+"""How a whole line begins: with its own time, or as JSON."""
+
 _HEAD = 100
 """Characters at a line's beginning in which its time is looked for."""
 
@@ -82,6 +97,7 @@ def unwrapped(line: str) -> Unwrapped:
     """A line without the wrappers of docker, CRI, kubectl, stern and compose, and without its JSON."""
     container: str | None = None
     hint: float | None = None
+    of_day = ""
     fields: Mapping[str, object] = {}
     stamp, clock = None, "none"
     if "\x1b" in line:
@@ -90,8 +106,11 @@ def unwrapped(line: str) -> Unwrapped:
         if match := _KUBECTL.match(line) or _STERN.match(line) or _COMPOSE.match(line):
             container = match.group(1)
             line = line[match.end() :]
-        elif match := _JOURNAL.match(line) or _SYSLOG.match(line):
-            container, hint = match.group(2), _exact(match.group(1) or "")
+        elif match := _JOURNAL.match(line):
+            container, hint, of_day = match["unit"], _exact(match["exact"] or ""), match["of_day"] or ""
+            line = line[match.end() :]
+        elif match := _SYSLOG.match(line):
+            container, hint = match.group(2), _exact(match.group(1))
             line = line[match.end() :]
         elif match := _CRI.match(line) or _TIMESTAMPED.match(line):
             hint = time_of(match.group(1))[0]
@@ -100,18 +119,11 @@ def unwrapped(line: str) -> Unwrapped:
             found = _json(line)
             if found is None:
                 break
-            if isinstance(found.get("log"), str) and "stream" in found:
-                hint = time_of(str(found.get("time", "")))[0]
-                line = str(found["log"]).rstrip("\n")
-            elif isinstance(found.get("MESSAGE"), str) and "__REALTIME_TIMESTAMP" in found:  # journalctl -o json
-                container = str(found.get("_SYSTEMD_UNIT") or found.get("SYSLOG_IDENTIFIER") or "") or container
-                hint = _microseconds(found["__REALTIME_TIMESTAMP"])
-                line = str(found["MESSAGE"])
-            else:
-                fields = found
-                line = next((str(found[key]) for key in _TEXTS if isinstance(found.get(key), str)), line)
+            if (wrapped := _wrapped(found)) is None:
+                fields, line = found, _text_of(found) or line
                 stamp, clock = _json_time(found)
                 break
+            container, hint, line = wrapped[0] or container, wrapped[1], wrapped[2]
         else:
             break
     if not fields and (keys := logfmt(line)):
@@ -119,12 +131,38 @@ def unwrapped(line: str) -> Unwrapped:
         stamp, clock = _json_time(keys)
     elif stamp is None:
         stamp, clock = time_of(line)
+    if stamp is None and of_day:
+        stamp, clock = time_of(f"{of_day} ")
     if not fields and (match := _JUL.match(line)):
         return Unwrapped(container, hint, line, *_american(match), fields, match.group(8), None)
     if not fields and (match := _KLOG.match(line)):
         return Unwrapped(container, hint, line, *_of_day(match), fields, "", line[match.end() :])
     logger, message = (_logger_of(fields), line) if fields else split(line)
     return Unwrapped(container, hint, line, stamp, clock, fields, logger, message)
+
+
+def _wrapped(found: Mapping[str, object]) -> tuple[str, float | None, str] | None:
+    """Container, time and line of a collector's JSON (docker, journald, filebeat, fluent-bit, cloud consoles), or of
+    loguru's, which holds the line, too; None where the process itself printed JSON."""
+    pod = found.get("kubernetes")
+    inner = pod.get("pod") if isinstance(pod, dict) else None
+    names = [pod.get("pod_name") if isinstance(pod, dict) else None, found.get("_SYSTEMD_UNIT")]
+    names += [inner.get("name") if isinstance(inner, dict) else None, found.get("SYSLOG_IDENTIFIER")]
+    container = next((name for name in names if isinstance(name, str) and name), "")
+    if isinstance(line := found.get("MESSAGE"), str) and "__REALTIME_TIMESTAMP" in found:  # journalctl -o json
+        return container, _microseconds(found["__REALTIME_TIMESTAMP"]), line
+    text = _text_of(found)
+    prints = _logger_of(found) or any(key in found for key in _LEVELS)
+    is_whole = "textPayload" in found or ("record" in found and "text" in found)
+    is_whole = is_whole or ("stream" in found and isinstance(found.get("log"), str))
+    if not is_whole and (prints or not _BEGINS.match(text)):
+        return None
+    time, clock = _json_time(found)
+    return container, time if clock == "utc" else None, text.rstrip("\n")
+
+
+def _text_of(found: Mapping[str, object]) -> str:
+    return next((str(found[key]) for key in _TEXTS if isinstance(found.get(key), str)), "")
 
 
 _LOGGERS = ("logger_name", "logger", "log.logger", "loggerName", "name", "_logger", "_loggerName")
@@ -141,26 +179,36 @@ _LEVEL = r"(?:TRACE|DEBUG|INFO|NOTICE|WARN|WARNING|ERROR|FATAL|CRITICAL|SEVERE)"
 _HEAD_PART = re.compile(
     rf"""\s*+(?:
       \[?\d{{4}}[-/]\d\d[-/]\d\d[T ]\d\d:\d\d:\d\d(?:[.,:]\d{{1,9}})?
-        (?:\s?(?:Z|UTC|GMT|[A-Z]{{1,4}}T|[+-]\d\d:?\d\d)(?!\w))?\]?:?(?!\w)
+        (?:\s?(?:Z|UTC|GMT|[A-Z]{{1,4}}T|[+-]\d\d:?\d\d)(?!\w))?\]?(?::(?={_LEVEL}\b)|:?(?!\w))
     | \[?\d{{8}}[T\ -]\d\d:?\d\d:?\d\d(?:[.,]?\d{{1,9}})?Z?\]?(?!\w)
     | \[?\d\d?[ /.-](?:[A-Z][a-z]{{2}}|\d\d?)[ /.-]\d{{4}}[ T:]\d\d?:\d\d:\d\d(?:[.,]\d{{1,9}})?(?:\ [AP]M)?\]?(?!\w)
     | \[?\d\d:\d\d:\d\d(?:[.,]\d{{1,9}})?\]?(?!\w)
-    | \[?1\d{{12}}\]?(?!\w)
+    | \[?1\d{{12}}\]?(?!\w) | 1\d{{9}}\.\d{{3,9}}(?=\s)
     | \[?{_LEVEL}(?:\s*\])?(?::|(?![\w.]))
     | \[(?!(?:Consumer|Worker|ShareConsumer)\ |Group|Kafka|Broker|Quorum|LogManager)[^\[\]]{{0,200}}\]
     | \d{{1,7}}(?=\s)
     | ---(?=\s) | [-:|](?=\s)
-    | (?P<logger>\.?[A-Za-z_$][\w$-]*+(?:\.[\w$-]++)++)(?:\[[^\[\]]{{0,120}}\])?(?:\s*[-:](?!\d)|(?=\s|$))
+    | (?P<logger>\.?[A-Za-z_$][\w$-]*+(?:\.[\w$-]++)++)(?:\[[^\[\]]{{0,120}}\])?
+        (?::[\w<>$]{{1,80}}(?=:\d))?(?::\d{{1,7}}(?=\s))?(?:\s*[-:](?!\d)|(?=\s|$))
     | \((?P<named>[A-Za-z_$][\w$-]*+(?:\.[\w$-]++)++)(?::\d{{1,6}})?\)(?=\s)
-    | [A-Za-z_][\w$-]{{0,80}}(?:\s*[:-]\s+(?=\[)|\s+(?=[A-Z_]{{3,20}}\ \[))
-    | [A-Za-z_][\w./$-]{{0,80}}\s-(?=\s)
-    | (?P<thread>[\w./\#-]{{1,80}})(?=\s++{_LEVEL}\b)
+    | [A-Za-z_][\w$-]{{0,80}}(?:\s*[:-]\s+(?=\[)|(?:\s*[:-]\s+|:|\s+)(?=[A-Z_]{{3,20}}\ \[))
+    | \{{[\w.-]{{1,80}}:\d{{1,6}}\}}(?=\s)
+    | [A-Za-z_][\w./$-]{{0,80}}(?::[\w<>$]{{1,80}}(?=:\d))?(?::\d{{1,7}})?\s-(?=\s)
+    | (?P<thread>[\w./\#-]{{1,80}})(?=\s++(?:{_LEVEL}\b|\[(?:aio)?kafka\.))
     )""",
     re.VERBOSE,
 )
-_BRACKETED = re.compile(r"\[((?:aiokafka|kafka)(?:\.\w+)*|[A-Za-z_]\w*(?:\.\w+){2,})\]")
+_BRACKETED = re.compile(r"\[((?:aiokafka|kafka)(?:\.\w+)*|[A-Za-z_]\w*(?:\.\w+){2,})(?::\d{1,6})?\]")
 """A logger's name in brackets, as in Python's logging; a thread's name there seldom looks so."""
-_TAIL = re.compile(r"[A-Za-z_$][\w$.-]*+(?::\d{1,6})?")
+_NAME = r"[A-Za-z_$][\w$-]*+(?:\.[\w$-]++)++"
+_KAFKAS = rf"(?=(?:org\.apache\.|o\.a\.|kafka\.|aiokafka\.)){_NAME}"
+_TAILS = (
+    (" (", ")", re.compile(rf"({_NAME})(?::\d{{1,6}})?\)")),
+    (" [", "]", re.compile(rf"({_KAFKAS})\]")),
+    (" - ", "", re.compile(_KAFKAS.join("()"))),
+)
+"""What stands around a logger's name behind the message; a message may end with a name in brackets, too."""
+
 _LONGEST_TAIL = 160
 _MOST_PARTS = 12
 
@@ -180,10 +228,11 @@ def split(line: str) -> tuple[str, str]:
             bracketed = named[1]
         at = part.end()
     end = len(line)
-    if line.endswith(")") and (open_ := line.rfind(" (", max(at, end - _LONGEST_TAIL))) >= 0:
-        tail = line[open_ + 2 : -1]
-        if "." in tail and _TAIL.fullmatch(tail):
-            logger, end = logger or tail.partition(":")[0], open_
+    for opens, closes, name in _TAILS if not logger else _TAILS[:1]:
+        begin = line.rfind(opens, max(at, end - _LONGEST_TAIL)) if line.endswith(closes) else -1
+        if begin >= 0 and (tail := name.fullmatch(line, begin + len(opens))):
+            logger, end = logger or tail[1].removesuffix(".java"), begin
+            break
     return logger or bracketed, line[at:end].strip()
 
 
@@ -192,7 +241,8 @@ def _json(line: str) -> Mapping[str, object] | None:
         found = json.loads(line)
     except (ValueError, RecursionError):
         return None
-    return found if isinstance(found, dict) else None
+    payload = found.get("jsonPayload") if isinstance(found, dict) else None
+    return {**found, **payload} if isinstance(payload, dict) else found if isinstance(found, dict) else None
 
 
 def _json_time(fields: Mapping[str, object]) -> tuple[float | None, str]:
@@ -217,8 +267,8 @@ def time_of(line: str) -> tuple[float | None, str]:
     head = line[:_HEAD]
     if match := _LIBRDKAFKA.match(head):
         return float(match.group(1)), "utc"
-    if match := _EPOCH_MS.match(head):
-        return int(match.group(1)) / 1000, "utc"
+    if match := _EPOCH.match(head):
+        return int(match.group(1)) + _fraction(match.group(2) or match.group(3)), "utc"
     if match := _DATED.search(head):
         year, month, day, hour, minute, second = map(int, match.groups()[:6])
         seconds = _seconds(year, month, day, hour, minute, second, match.group(7))

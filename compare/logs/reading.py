@@ -55,6 +55,7 @@ KEYS = (
     b"consumer/broker/",
     b"client/coordinator",
     b"Exception",
+    b"Traceback (most recent",
     b"ot authorized to ",
     b"\tAssigned partitions: ",
     b"_MAX_POLL_EXCEEDED",
@@ -85,9 +86,11 @@ _START_TIME = re.compile(r"Kafka startTimeMs: (1\d{12})$")
 _SETTING = re.compile(r"(max\.poll\.interval\.ms|session\.timeout\.ms|metadata\.max\.age\.ms) = (\d{1,9})$")
 _ASSIGNED = "Assigned partitions: "
 _THREW = re.compile(r"(?:Caused by: )?([a-z_$][\w$]*(?:\.[\w$]+){1,12}(?:Exception|Error))(?::|$)")
+_STACKS = ("stack_trace", "exc_info", "exception")
+_NAME = re.compile(r"[A-Za-z_$][\w$.]{1,200}")
 _SOMEBODYS = re.compile(r"\[(?:Consumer|ShareConsumer) (?:instanceId|clientId)=|\[GroupCoordinator |\[thrd:main\]: ")
 """What a client's or a broker's message about a group begins with, or a thread of librdkafka's."""
-_ALONE = (Assigned, Setting, Threw, ClientBooted, PolledAgain)
+ALONE = (Assigned, Setting, Threw, ClientBooted, PolledAgain)
 """Lines that others print, too."""
 _KAFKA_LOGGERS = ("org.apache.kafka.", "o.a.k", "kafka.", "state.change")
 _CLASSES = frozenset(
@@ -137,11 +140,11 @@ class Sources:
         rows: list[dict[str, object]] = []
         used: set[str] = set()
         for stream in self.streams:
-            told = any(not isinstance(event, _ALONE) for event in stream.events)
+            told = any(not isinstance(event, ALONE) for event in stream.events)
             used.update(stream.files if told or stream.lines or stream.quoted else ())
             name = stream.container or stream.name
             if stream.quoted:
-                why = "a client's or a broker's, within other text: quoted, or in a layout that is not known"
+                why = "a client's or a broker's, quoted within other text, or in a layout that is not known"
                 rows.append(_row(name, stream.quoted, None, why))
             lost = [each for each in stream.events if isinstance(each, PollTimeout | SessionOver) and not each.group]
             lost = [each for each in lost if not each.client or not is_told(each)]
@@ -153,10 +156,13 @@ class Sources:
                 rows.append(_row(name, len(lost), stream.library, why))
             for library, number in sorted(stream.lines.items()):
                 unread = number - stream.read.get(library, 0)
+                has_debug = library == "librdkafka" and any(isinstance(event, ClientStarted) for event in stream.events)
+                if has_debug:
+                    continue
                 if library in _QUIET and unread:
                     rows.append(_row(name, unread, library, _QUIET[library]))
                 elif not stream.read.get(library) and library != "java":
-                    rows.append(_row(name, unread, library, "none of its lines tells of a group"))
+                    rows.append(_row(name, unread, library, "none of its lines that was understood tells of a group"))
         for file in self.files:
             known = self.read.get(file.name, Reading())
             if file.name not in used and known.lines and not (known.unread or file.name.endswith(_NO_LOGS)):
@@ -310,8 +316,8 @@ def _meaning(shape: Unwrapped, message: str, line: str, place: Place) -> Event |
         return Assigned(place=place, partitions=message.removeprefix(_ASSIGNED).strip())
     if not logger and shape.clock == "none" and (match := _THREW.match(message)):
         return Threw(place=place, exception=match.group(1))
-    if trouble := shape.fields.get("error.type") or str(shape.fields.get("stack_trace", "")).partition(":")[0]:
-        return Threw(place=place, exception=str(trouble))
+    if trouble := _trouble(shape.fields):
+        return Threw(place=place, exception=trouble)
     if "code=_MAX_POLL_EXCEEDED" in message:
         return PolledAgain(place=place)
     if not _may_be_kafkas(logger):
@@ -320,6 +326,14 @@ def _meaning(shape: Unwrapped, message: str, line: str, place: Place) -> Event |
         place.hint = int(match.group(1)) / 1000
         return ClientBooted(place=place, moment=int(match.group(1)))
     return of_broker(message, place) or of_rocketmq(message, line, place)
+
+
+def _trouble(fields: Mapping[str, object]) -> str:
+    """The exception that a JSON line tells of: Java's stack begins with it, Python's ends with it."""
+    stack = next((text for key in _STACKS if isinstance(text := fields.get(key), str)), "")
+    line = stack.rstrip().rpartition("\n")[2] if stack.startswith("Traceback (") else stack
+    name = str(fields.get("error.type") or line.partition(":")[0])
+    return name if _NAME.fullmatch(name) else ""
 
 
 def _as_a_start(event: Event | None, library: str, stream: Stream) -> Event | None:

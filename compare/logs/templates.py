@@ -2,8 +2,9 @@
 
 Each row of a table names the event that a message tells of, and the message. What a client may choose stands in
 messages as it is (client ids, reasons), so that a row is anchored at both ends, and the text after a part that a
-client chooses, written `{*field}`, is looked for from the right: a client id that reads as a message changes nothing
-but itself. `{}` is anything. A row costs one search for each of its parts, whatever stands in the message.
+client chooses, written `{*field}`, is looked for from the right, behind a member id if any ends there: a client id
+that reads as a message changes nothing but itself. `{}` is anything, `<state>` a state of a group. A row costs one
+search for each of its parts, whatever stands in the message.
 """
 
 import re
@@ -16,16 +17,42 @@ Read = tuple[str, Event | None]
 """The library, and what a line tells, None where it is not used."""
 
 _FIELD = re.compile(r"\{(\*?)(\w*)\}")
+_ENDS_AS_ID, _ID_LENGTH = re.compile(r"-[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}"), 37
+_OF_MEMBERS = frozenset({"member", "leader", "old", "by"})
+_NO = (-1, -1)
+_STATES = ("Empty", "PreparingRebalance", "CompletingRebalance", "Stable", "Dead")
 _MOST_DIGITS = 19
 
 
 @dataclass(frozen=True, slots=True)
 class _Part:
-    """What comes after a literal: the field, whether the literal behind it is searched from the right, that literal."""
+    """What comes after a literal: the field, whether the literal behind it is searched from the right, that literal, in
+    each form that it has."""
 
     field: str
     from_right: bool
-    literal: str
+    literals: tuple[str, ...]
+
+    def first(self, text: str, at: int) -> tuple[int, int]:
+        """Where the literal begins and ends, (-1, -1) where it is not there."""
+        found = ((begin, begin + len(each)) for each in self.literals if (begin := text.find(each, at)) >= 0)
+        return min(found, default=_NO)
+
+    def last(self, text: str, at: int) -> tuple[int, int]:
+        """The same from the right: behind a member id, which ends as a UUID does, if any ends there."""
+        (literal,) = self.literals
+        found = begin = text.rfind(literal, at)
+        while self.field in _OF_MEMBERS and begin >= 0:
+            if _ENDS_AS_ID.fullmatch(text, max(at, begin - _ID_LENGTH), begin):
+                found = begin
+                break
+            begin = text.rfind(literal, at, begin)
+        return (found, found + len(literal)) if found >= 0 else _NO
+
+    def at_end(self, text: str, at: int) -> tuple[int, int]:
+        """The same where the text ends with it."""
+        found = (len(text) - len(each) for each in self.literals if text.endswith(each))
+        return next(((begin, len(text)) for begin in found if begin >= at), _NO)
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,13 +73,8 @@ class Template:
         if last < 0:
             return found if at == len(text) else None
         for number, part in enumerate(self.parts):
-            if number == last:
-                end = len(text) - len(part.literal)
-                end = end if end >= at and text.endswith(part.literal) else -1
-            elif part.from_right:
-                end = text.rfind(part.literal, at)
-            else:
-                end = text.find(part.literal, at)
+            search = part.at_end if number == last else part.last if part.from_right else part.first
+            end, at_next = search(text, at)
             if end < 0:
                 return None
             if part.field:
@@ -60,8 +82,19 @@ class Template:
                     found[part.field] = self.convert[part.field](text[at:end])
                 except ValueError:
                     return None
-            at = end + len(part.literal)
+            at = at_next
         return found
+
+    def ends_before(self, text: str) -> bool:
+        """Whether the message ends, and the text goes on: a layout puts something behind it, or it is quoted."""
+        if not text.startswith(self.begin) or (self.parts and not self.parts[-1].literals[0]):
+            return False
+        at = len(self.begin)
+        for part in self.parts:
+            begin, at = part.first(text, at)
+            if begin < 0:
+                return False
+        return at < len(text)
 
 
 Table = Mapping[str, Sequence[Template]]
@@ -78,7 +111,7 @@ def table(*rows: tuple[type[Event], str]) -> Table:
         begin = pieces[0]
         assert len(begin) >= _FIRST, message
         parts = [
-            _Part(field, bool(star), literal)
+            _Part(field, bool(star), tuple(dict.fromkeys(literal.replace("<state>", state) for state in _STATES)))
             for star, field, literal in zip(pieces[1::3], pieces[2::3], pieces[3::3], strict=True)
         ]
         known = {field.name: _converter(field) for field in fields(event) if field.name != "place"}
@@ -89,11 +122,13 @@ def table(*rows: tuple[type[Event], str]) -> Table:
 
 def read_message(rows: Table, text: str, place: Place, more: Mapping[str, object] | None = None) -> Event | None:
     """The event that a message tells of; ``more``: fields that its head gave."""
-    for row in rows.get(text[:_FIRST], ()):
+    alike = rows.get(text[:_FIRST], ())
+    for row in alike:
         found = row.values(text)
         if found is not None:
             known = {name: value for name, value in (more or {}).items() if name in row.convert}
             return row.event(place=place, **(known | found))
+    place.stream.quoted += any(row.ends_before(text) for row in alike)
     return None
 
 
@@ -108,6 +143,15 @@ def _instance(text: str) -> str:
     if text.startswith(("Some(", "Optional[")):
         text = text.partition("(" if text[0] == "S" else "[")[2][:-1]
     return "" if text in {"None", "null", "Optional.empty"} else text
+
+
+_ID = re.compile(r".*-[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}(?=\W|$)")
+
+
+def _member(text: str) -> str:
+    """A member id, without what a layout puts behind it: it ends as a UUID does."""
+    found = _ID.match(text)
+    return found.group() if found else text
 
 
 def _topics(text: str) -> tuple[str, ...]:
@@ -133,5 +177,7 @@ _CONVERT: Mapping[object, Callable[[str], object]] = {
 def _converter(field: Field[object]) -> Callable[[str], object]:
     if field.name == "instance":
         return _instance
+    if field.name == "member":
+        return _member
     convert = _CONVERT[field.type]
     return members_in if field.name == "members" and convert is _topics else convert

@@ -40,6 +40,8 @@ class Missing:
             if isinstance(event, Joining | ToldToRejoin | Joined):
                 joining[processes.of(event)].append(event)
         self._joining = {process: Ordered(own) for process, own in joining.items()}
+        late = ((processes.of(event), event) for event in self._slow.events if event.place.late)
+        self._slow_last = {process: event.at for process, event in late}  # told with the next poll
 
     def found(self, each: Rebalance, before: Rebalance | None) -> Found:
         """Without the broker's log: who is no more among the members, though nobody said so."""
@@ -72,7 +74,8 @@ class Missing:
             elif lost or (each.listed is not None and before.after is not None and name in before.after):
                 self._returns.vanished(Departure(name, each.at, LOST if lost else "unknown", lost, process))
                 known = ("session_timeout", "rebalance_timeout") if lost else ("session_timeout", "member_left")
-                may = known if process is not None else (*known, "poll_interval_exceeded")
+                is_told = process is not None and self._slow_last.get(process, each.at) <= each.at
+                may = known if is_told else (*known, "poll_interval_exceeded")
                 found.append((each.at, Doubt(may, (name,), each.events[:2], "the broker's log")))
         return found
 

@@ -5,6 +5,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from compare.catalogues import SERVER
+from compare.planning.kafka_routes import seems
 from compare.planning.real_groups import with_library
 from compare.planning.routes import way
 from compare.planning.subject import JAVA, Route, Settings, Step, Subject
@@ -98,8 +99,8 @@ def own_settings(subject: Subject, step: Step) -> dict[str, dict[str, object]]:
         if own is None:
             lacking = ", ".join(name for name in settings if name not in library.options)
             raise UserError(
-                f"{member} has the default client id of {library.name}, which is not known to have {lacking}"
-                f" ({library.known_at}), expected another library there (--library, if it is one)"
+                f"{seems(subject, member)}, which is not known to have {lacking} ({library.known_at}), expected another"
+                f" library there{'' if subject.libraries_given else ' (--library, if it is one)'}"
             )
         found[member] = own
     return found

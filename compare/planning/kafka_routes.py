@@ -85,13 +85,14 @@ def _bring_along(subject: Subject, new: str) -> None:
         library = LIBRARIES[key]
         if new in UNRELEASED and not library.own_assignor:
             raise UserError(
-                f"--to {new}: {_seems(subject, member)}, which takes no assignor of yours ({library.known_at}),"
+                f"--to {new}: {seems(subject, member)}, which takes no assignor of yours ({library.known_at}),"
                 f" expected {new}:assign (lists for assign())"
             )
         if library.assignor(new) is None:
+            has = ", ".join(library.assignors)
             raise UserError(
-                f"--to {new}: {_seems(subject, member)}, which has none of this name ({library.known_at}), expected an"
-                f" assignor that it has: {', '.join(library.assignors)}"
+                f"--to {new}: {seems(subject, member)}, which has none of this name ({library.known_at}), expected "
+                + (f"an assignor that it has: {has}" if has else "another library: the only assignor it has is its own")
             )
 
 
@@ -103,13 +104,13 @@ def _speak_consumer_protocol(subject: Subject, new: str) -> None:
         others = f" (and {len(lacking) - 1} more)" if len(lacking) > 1 else ""
         known = ", ".join(each for each in LIBRARIES[key].assignors if each != subject.strategy)
         raise UserError(
-            f"--to {new}: {_seems(subject, member)}{others}, which does not speak the consumer protocol"
+            f"--to {new}: {seems(subject, member)}{others}, which does not speak the consumer protocol"
             f" ({LIBRARIES[key].known_at}), expected another library there"
             + (f", or an assignor that it has: {known}" if known else "")
         )
 
 
-def _seems(subject: Subject, member: str) -> str:
+def seems(subject: Subject, member: str) -> str:
     """Why a member is taken for one of its library: the client id hints at it, or the user said so."""
     name = LIBRARIES[subject.libraries[member]].name
     return f"{member} uses {name}" if subject.libraries_given else f"{member} has the default client id of {name}"

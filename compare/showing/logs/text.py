@@ -63,8 +63,8 @@ def _sentence(each: Json) -> str:
     text = why(each)
     if each["generation"] is not None:
         text += f"; generation {each['generation']}"
-    if each["took_s"] is not None:
-        text += f" was there after {number(each['took_s'], 1)} s"
+        if each["took_s"] is not None:
+            text += f" was there after {number(each['took_s'], 1)} s"
     if each["waited_for_who"]:
         text += f", everybody waited for {joined(each['waited_for_who'])}"
     if each["paused_s"] is not None:

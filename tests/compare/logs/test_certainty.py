@@ -5,7 +5,7 @@ import json
 import random
 import re
 from collections.abc import Callable
-from datetime import datetime, timedelta
+from datetime import UTC, datetime, timedelta
 from functools import partial
 from pathlib import Path
 
@@ -54,6 +54,15 @@ def _whole_seconds(texts: dict[str, str]) -> dict[str, str]:
     }
 
 
+def _stamped(texts: dict[str, str], form: str) -> dict[str, str]:
+    stamp = re.compile(r"^\[?[\d-]{10}[ T]([\d:]{8})[.,]\d{3}[\]Z]?", re.MULTILINE)
+    return {name: stamp.sub(form, text) for name, text in texts.items()}
+
+
+_by_syslog = partial(_stamped, form=r"Nov 23 \1 host-1 kafka[7]:")
+_without_times = partial(_stamped, form="")
+
+
 def _newest_first(texts: dict[str, str]) -> dict[str, str]:
     return {name: "\n".join(text.split("\n")[::-1]) for name, text in texts.items()}
 
@@ -88,6 +97,8 @@ def _shortened(texts: dict[str, str]) -> dict[str, str]:
     [
         ("commit-in-rebalance-41", "brokers_only", _whole_seconds, True),
         ("broker-frozen-aiokafka-3b-41", "all_files", _whole_seconds, True),
+        ("broker-killed-confluent-3b-41", "brokers_only", _by_syslog, True),
+        ("consumer-protocol-slow-44", "all_files", _without_times, False),
         ("slow-aiokafka-41", "clients_only", _newest_first, True),
         ("consumer-protocol-slow-44", "all_files", _newest_first, True),
         ("slow-kafka-python-41", "clients_only", _in_one_file, False),
@@ -148,15 +159,89 @@ def _jul(time: datetime, level: str, message: str, logger: str) -> str:
     return f"{time:%b %d, %Y %I:%M:%S}\u202f{time:%p} {logger} log\n{level}: {message}"
 
 
+def _loguru(time: datetime, level: str, message: str, logger: str) -> str:
+    return f"{time:%Y-%m-%d %H:%M:%S.%f} | {level:<8} | {logger}:on_join:77 - {message}"
+
+
+def _line_of_class(time: datetime, level: str, message: str, logger: str) -> str:
+    return f"{time:%Y-%m-%d %H:%M:%S},{time:%f} {level:<5} [main] {logger.rpartition('.')[2]}:77 - {message}"
+
+
+def _colons(time: datetime, level: str, message: str, logger: str) -> str:
+    return f"{time:%Y-%m-%d %H:%M:%S},{time:%f}:{level}:{logger}:{message}"
+
+
+def _behind(time: datetime, level: str, message: str, logger: str) -> str:
+    return f"{time:%Y-%m-%d %H:%M:%S},{time:%f} {level} {message} [{logger}]"
+
+
+def _behind_a_dash(time: datetime, level: str, message: str, logger: str) -> str:
+    return f"{time:%Y-%m-%d %H:%M:%S},{time:%f} {level} {message} - {logger}"
+
+
+def _file_behind(time: datetime, level: str, message: str, logger: str) -> str:
+    return f"{time:%Y-%m-%d %H:%M:%S},{time:%f} {level} {message} ({logger.rpartition('.')[2]}.java:77)"
+
+
+def _syslog(time: datetime, level: str, message: str, logger: str) -> str:
+    return f"{time:%b %d %H:%M:%S} host-1 pod-7[77]: {level} {logger}: {message}"
+
+
+def _seconds(time: datetime, level: str, message: str, logger: str) -> str:
+    return f"{time.replace(tzinfo=UTC).timestamp():.6f} {level} {logger} - {message}"
+
+
+def _asctime(time: datetime, level: str, message: str, logger: str) -> str:
+    said = {"name": logger, "levelname": level, "message": message}
+    return json.dumps({"asctime": f"{time:%Y-%m-%d %H:%M:%S},{time:%f}", **said})
+
+
+def _structlog(time: datetime, level: str, message: str, logger: str) -> str:
+    return json.dumps({"event": message, "logger": logger, "level": "info", "timestamp": f"{time:%FT%T.%fZ}"})
+
+
+def _serialized(time: datetime, level: str, message: str, logger: str) -> str:
+    return json.dumps({"text": _loguru(time, level, message, logger), "record": {"message": message, "name": logger}})
+
+
+def _collected(time: datetime, level: str, message: str, logger: str) -> str:
+    later, line = time + timedelta(seconds=0.9), _behind(time, level, message, logger)
+    return json.dumps({"@timestamp": f"{later:%FT%T.%fZ}", "log": {"offset": 12}, "message": line})
+
+
+def _of_a_cloud(time: datetime, level: str, message: str, logger: str) -> str:
+    return json.dumps({"jsonPayload": {"message": message, "logger": logger}, "timestamp": f"{time:%FT%T.%fZ}"})
+
+
 def _unknown(time: datetime, level: str, message: str, logger: str) -> str:
     return f"{time:%H%M%S} <{level}> of pod 7 said: {message}"
 
 
-@rows(("layout", "read"), [(_klog, True), (_jul, True), (_unknown, False)])
+def _over_lines(time: datetime, level: str, message: str, logger: str) -> str:
+    return json.dumps({"timeMillis": time.timestamp(), "loggerName": logger, "message": message}, indent=2)
+
+
+def _thread_behind(time: datetime, level: str, message: str, logger: str) -> str:
+    return f"{time:%Y-%m-%d %H:%M:%S},{time:%f} {level} {logger} - {message} [main]"
+
+
+_READ = [_klog, _jul, _loguru, _line_of_class, _colons, _behind, _behind_a_dash, _file_behind, _syslog, _seconds]
+_READ += [_asctime, _structlog, _serialized, _collected, _of_a_cloud]
+_NOT_READ = [_unknown, _over_lines]
+
+
+@rows(
+    ("layout", "read", "whole"),
+    [
+        *((each, True, True) for each in _READ),
+        *((each, False, False) for each in _NOT_READ),
+        (_thread_behind, True, False),
+    ],
+)
 def test_another_layout_tells_the_same_or_is_named(
-    layout: Callable[[datetime, str, str, str], str], read: bool, tmp_path_factory: pytest.TempPathFactory
+    layout: Callable[[datetime, str, str, str], str], read: bool, whole: bool, tmp_path_factory: pytest.TempPathFactory
 ) -> None:
-    """The clients' lines in layouts of other languages and of java.util.logging."""
+    """The clients' lines in layouts of other languages, of java.util.logging and of collectors."""
 
     def laid_out(line: str) -> str:
         found = LINE.match(line)
@@ -175,26 +260,41 @@ def test_another_layout_tells_the_same_or_is_named(
     named = {each["source"] for each in document["not_understood"] if "a layout that is not known" in each["why"]}
     assert judgement.false == []
     assert (judgement.found == judged(name, "all_files").found) == read
-    assert named == (set() if read else {"client-sj-1.log", "client-sj-2.log", "client-sj-3.log"})
+    assert named == (set() if whole else {"client-sj-1.log", "client-sj-2.log", "client-sj-3.log"})
 
 
-@pytest.mark.parametrize("form", ["{} of eu 1", "{}, b", "my [{}] x", "{} due to consumer poll timeout has expired"])
-def test_client_ids_of_any_form_tell_the_same(form: str, subtests: pytest.Subtests, tmp_path: Path) -> None:
+@rows(
+    ("form", "group"),
+    [
+        ("{} of eu 1", "{}"),
+        ("{}, b", "{}, b"),
+        ("my [{}] x", "my [{}]"),
+        ("{} due to consumer poll timeout has expired", "{} in group g2"),
+        ("{} in Empty state. Created a new member id x", "{} in state Empty with generation 3"),
+    ],
+)
+def test_client_ids_and_groups_of_any_form_tell_the_same(
+    form: str, group: str, subtests: pytest.Subtests, tmp_path_factory: pytest.TempPathFactory
+) -> None:
     for name in names():
         truth = truth_of(name)
         ids = {member["client_id"] for member in truth["members"] if member["client_id"]}
-        whole = re.compile(rf"(?<![\w-])(?:{'|'.join(sorted(map(re.escape, ids), key=len, reverse=True))})(?!\w)")
+        of_group = "{}" if name.startswith("rmq") else group  # RocketMQ has rules for names
+        longest_first = "|".join(sorted(map(re.escape, ids), key=len, reverse=True))
+        whole = re.compile(rf"(?<![\w-])(?:(?P<id>{longest_first})(?!\w)|{re.escape(truth['group'])}(?![\w-]))")
 
-        def renamed(text: str, whole: re.Pattern[str] = whole) -> str:
-            return whole.sub(lambda match: form.format(match.group()), text)
+        def renamed(text: str, whole: re.Pattern[str] = whole, of_group: str = of_group) -> str:
+            return whole.sub(lambda match: (form if match["id"] else of_group).format(match.group()), text)
 
-        folder = tmp_path / name
-        folder.mkdir()
+        folder = tmp_path_factory.mktemp("renamed")
         for file in files_of(name, "all_files"):
             (folder / file.stem).write_text(renamed(unpacked(file).decode("utf-8", "replace")), encoding="utf-8")
-        judgement = judge(json.loads(renamed(json.dumps(truth))), report(sorted(folder.iterdir())))
+        document = report(sorted(folder.iterdir()))
+        judgement = judge(json.loads(renamed(json.dumps(truth))), document)
+        known = {each["group"] and renamed(each["group"]) for each in report(files_of(name, "all_files"))["groups"]}
         with subtests.test(name=name):
             assert (judgement.false, judgement.found) == ([], judged(name, "all_files").found)
+            assert {each["group"] for each in document["groups"]} == known
 
 
 def test_a_clock_that_is_wrong_is_noticed(subtests: pytest.Subtests, tmp_path: Path) -> None:
@@ -351,6 +451,35 @@ def test_a_member_that_died_of_an_exception_is_told_as_that() -> None:
     died = [each for each in stated if each["behind"] == "exception"]
     assert [each["who"] for each in died] == [["invw-2", "invw-3"], ["invw-1"]]
     assert all(each["detail"].endswith(".RebalanceInProgressException") for each in died)
+
+
+@rows(
+    ("thrown", "behind"),
+    [((19,), "exception"), ((1, 19), None), ((), None), ((2, 8), None)],
+)
+def test_an_exception_that_a_process_outlived_ends_nobody(
+    thrown: tuple[int, ...], behind: str | None, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    """Python's JSON lines: a handler that logs what it catches goes on, and is closed by a deploy."""
+    member = "k1-a0c0b1c2-0000-4000-8000-000000000001"
+    gives_up = "Revoking previously assigned partitions {TopicPartition(topic='t', partition=0)} for group g"
+    said = [
+        (0, "kafka.coordinator", "(Re-)joining group g"),
+        (0, "kafka.coordinator", f"Successfully joined group g <Generation 1 (member_id: {member}, protocol: range)>"),
+        *((at, "app", "handler failed") for at in thrown),
+        (20, "kafka.coordinator.consumer", gives_up),
+        (20, "kafka.coordinator", f"Leaving consumer group g (member {member})."),
+    ]
+    stack = {"exc_info": 'Traceback (most recent call last):\n  File "a.py", line 1\nValueError: bad record'}
+    lines = (
+        {"asctime": f"2026-11-29 10:00:{at:02},100", "name": logger, "message": text, **(stack if at in thrown else {})}
+        for at, logger, text in said
+    )
+    path = tmp_path_factory.mktemp("thrown") / "k1.log"
+    path.write_text("\n".join(map(json.dumps, lines)), encoding="utf-8")
+    (group,) = report([path])["groups"]
+    left = [each for one in group["rebalances"] for each in one["stated"] if each["cause"] == "member_left"]
+    assert [(each["behind"], each["detail"]) for each in left] == [(behind, "ValueError" if behind else None)]
 
 
 def test_a_coordinator_that_moved_is_no_restart() -> None:
