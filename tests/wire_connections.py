@@ -1,7 +1,6 @@
 """Connections with a served node without sockets: bytes go in, and what the node writes comes out."""
 
 import asyncio
-from collections.abc import Iterable
 from typing import Any
 
 from protocols.engine.connection import Connection
@@ -34,9 +33,6 @@ class Transport(asyncio.Transport):
 
     def write(self, data: Any) -> None:
         self.written.append(bytes(data))
-
-    def writelines(self, data: Iterable[Any]) -> None:
-        self.written += map(bytes, data)
 
     def is_closing(self) -> bool:
         return self.closed

@@ -9,13 +9,13 @@ A client's connection in the world on sockets: what is read becomes messages, me
 import asyncio
 import logging
 import socket
-from collections import deque
-from collections.abc import Callable, Generator, Iterable, Sequence
+from collections.abc import Callable, Generator, Sequence
 from contextlib import suppress
 from functools import partial
 from typing import Final, NamedTuple, Protocol, TypeAlias, cast, runtime_checkable
 
 from protocols.engine.nodes import Message
+from protocols.engine.unsent import Unsent
 
 
 class WireError(Exception):
@@ -175,10 +175,9 @@ class Connection(asyncio.Protocol):
         self._transport: asyncio.Transport | None = None
         self._is_full = self._is_held = self._is_pumping = False
         """The client has not read too much; its transport takes no more; requests are being handed on."""
-        self._ready: deque[bytes | memoryview] = deque()
+        self._ready = Unsent()
         """Written while requests are handed on: it goes out together, because each call of the system costs time.
         Written while the network is cut, and what the transport does not take yet, too."""
-        self._ready_bytes = 0
         self._message: Message | None = None
         """A request that was long to read: it is handed on when others have had their turn."""
 
@@ -306,9 +305,8 @@ class Connection(asyncio.Protocol):
                 LOG.warning("%s: %s does not read what is written to it; its connection is cut", self.name, self.peer)
                 self.abort()
                 return
-            self._ready += content
-            self._ready_bytes += sum(map(len, content))
-            if not self._is_pumping or self._ready_bytes >= _TOGETHER:
+            self._ready.put(content)
+            if not self._is_pumping or self._ready.size >= _TOGETHER:
                 self._send()
 
     def _go_on(self, work: Making) -> bool:
@@ -352,7 +350,7 @@ class Connection(asyncio.Protocol):
     @property
     def _unsent(self) -> int:
         assert self._transport is not None
-        return self._transport.get_write_buffer_size() + self._ready_bytes
+        return self._transport.get_write_buffer_size() + self._ready.size
 
     def _next(self) -> Message | None:
         assert self._conversation is not None
@@ -360,31 +358,13 @@ class Connection(asyncio.Protocol):
 
     def _send(self, *, all_of_it: bool = False) -> None:
         """Give the transport what it takes now, or all of it, because nobody asks again."""
-        if not self._ready or self.cut or self.is_closing:
+        if not self._ready.size or self.cut or self.is_closing:
             return
         assert self._transport is not None
-        while self._ready and (all_of_it or not self._is_held):
-            self._transport.writelines(self._part())
+        while self._ready.size and (all_of_it or not self._is_held):
+            self._transport.write(self._ready.take(SMALL))  # not `writelines`: some Pythons' does not pause
         if self._is_held:
             self._weigh()
-
-    def _part(self) -> Iterable[bytes | memoryview]:
-        """What goes out next."""
-        if self._ready_bytes <= SMALL:
-            whole, self._ready, self._ready_bytes = self._ready, deque(), 0
-            return whole
-        part: list[bytes | memoryview] = []
-        left = SMALL
-        while left:
-            piece = self._ready.popleft()
-            if len(piece) > left:
-                view = memoryview(piece)
-                self._ready.appendleft(view[left:])
-                piece = view[:left]
-            part.append(piece)
-            left -= len(piece)
-        self._ready_bytes -= SMALL
-        return part
 
     def _weigh(self) -> None:
         """Read no more where too much is unread, or again."""
