@@ -51,8 +51,8 @@ class QueueLoad:
     ) -> "QueueLoad":
         """From the ``rates`` of equal periods of ``period_s`` seconds, the oldest first: their mean since the queue's
         rate last changed by more than `CHANGED`, because what was before says nothing of what comes. How far the rate
-        is off its mean between changes gives ``p95``, where enough periods tell. Raises `GroupError` for rates that
-        cannot be."""
+        is off its mean between changes gives ``p95``, where enough periods tell; the shorter the time since the last
+        change, the farther may the mean be off, too. Raises `GroupError` for rates that cannot be."""
         if not rates or not all(isfinite(rate) and rate >= 0 for rate in rates):
             raise GroupError(f"a queue has the measured rates {list(rates)!r}, expected one or more, of 0 or more")
         if not isfinite(period_s) or period_s <= 0:
@@ -67,7 +67,9 @@ class QueueLoad:
                 off += sum((part / fmean(parts) - 1) ** 2 for part in parts)
                 free += len(parts) - 1
         mean = fmean(stretches[0]) / period_s
-        return cls(mean, mean * (1 + P95 * sqrt(off / free)) if free else None, lag, handle_s)
+        # Of a forecast: the variance of a part, and that of the mean of all parts since the change.
+        wider = 1 + length / len(stretches[0])
+        return cls(mean, mean * (1 + P95 * sqrt(off / free * wider)) if free else None, lag, handle_s)
 
     @property
     def spread(self) -> float:

@@ -32,7 +32,7 @@ def moves_that_pay(
     *,
     capacity: float | Mapping[str, float],
     move_s: float = 3.0,
-    horizon_s: float = 30.0,
+    horizon_s: float = 60.0,
 ) -> PayingMoves:
     """The moves after which records wait less, though nobody reads a queue for ``move_s`` while it moves, for the next
     ``horizon_s`` seconds, on average over what the rates may be (`QueueLoad.spread`). ``today``, ``loads`` and

@@ -26,9 +26,9 @@ from protocols.load_aware.drafts import LIGHTS
 NODES = ((-sqrt(3), 1 / 6), (0.0, 2 / 3), (sqrt(3), 1 / 6))
 """Standard deviations that a rate is off, and how likely that is: the Gauss-Hermite rule of three points."""
 
-PRICE = 3.0
+PRICE = 9.0
 """Times what waits where a member stands still while a queue moves: the price of a move where all time is used, found
-by experiments (docs/load.md)."""
+by experiments with a horizon of a minute (docs/load.md)."""
 
 CHANGES = 500_000
 """So many changes are weighed at most: some seconds' work, more than groups of 1,000 queues need."""

@@ -19,7 +19,7 @@ EVERYBODY = (0, 1)
 def flows(rate: tuple[float, ...], lag: tuple[float, ...], owner: tuple[int, ...], off: float = 0.0) -> Flows:
     """``off``: of each rate, the standard deviation of what it may be."""
     takers, spread = [EVERYBODY] * len(rate), [off * each for each in rate]
-    return Flows(rate, spread, lag, takers, owner, [100.0, 100.0], move_s=3.0, horizon_s=30.0)
+    return Flows(rate, spread, lag, takers, owner, [100.0, 100.0], move_s=3.0, horizon_s=60.0)
 
 
 @pytest.mark.parametrize(
@@ -60,7 +60,7 @@ def test_no_more_changes_are_weighed_than_some_seconds_allow(used: float) -> Non
     rate = tuple(used * 5000 * weight / sum(weights) for weight in weights)
     owner, everybody = tuple(number % 50 for number in range(1000)), tuple(range(50))
     many = Flows(
-        rate, (0.0,) * 1000, (0.0,) * 1000, [everybody] * 1000, owner, [100.0] * 50, move_s=3.0, horizon_s=30.0
+        rate, (0.0,) * 1000, (0.0,) * 1000, [everybody] * 1000, owner, [100.0] * 50, move_s=3.0, horizon_s=60.0
     )
     moving = Moving.of(many)
     moving.settle()
@@ -82,7 +82,7 @@ def groups(draw: st.DrawFn) -> Flows:
 @given(groups())
 def test_what_is_said_to_wait_is_what_waits_as_the_group_lives_on(given: Flows) -> None:
     """Beside the fluid of docs/load.md, second by second: before the moves, which are made after 15 s, and after."""
-    seconds, seen_lag = 45, {}
+    seconds, seen_lag = 75, {}
     load = Load("made", "", (tuple(given.comes),) * seconds, (tuple(given.capacity),) * seconds)
 
     def ask(seen: Seen) -> tuple[int, ...]:

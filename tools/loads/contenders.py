@@ -22,7 +22,10 @@ AHEAD_S = 60
 HYSTERESIS = 0.1
 
 DRAIN_S = 30.0
-"""The limit that load-aware works to, and how long the moves that pay believe what was measured."""
+"""The limit that load-aware works to."""
+
+BELIEVED_S = 60.0
+"""How long the moves that pay believe what was measured."""
 
 Ask = Callable[[Seen], Sequence[int]]
 
@@ -107,7 +110,7 @@ def by_waiting(seen: Seen) -> list[int]:
     """What the rule for controllers says to what is seen: the moves that pay."""
     group, today = _group(seen)
     capacity = {str(member): each for member, each in seen.capacity.items()}
-    found = moves_that_pay(group, today, _loads(seen, group), capacity=capacity, move_s=MOVE_S, horizon_s=DRAIN_S)
+    found = moves_that_pay(group, today, _loads(seen, group), capacity=capacity, move_s=MOVE_S, horizon_s=BELIEVED_S)
     return _members(group, found.allocation)
 
 

@@ -54,10 +54,12 @@ def test_lag_and_handling_count_as_time_of_a_member() -> None:
         ([1, 100] * 600, 600, 100, 0),
         ([14] * 6 + [80] * 6 + [20] * 6, 1, 20, 0),
         # Chance in a second's records, no chance in a minute's.
-        ([5] * 6 + [12] * 2, 1, 6.75, sqrt(10.5)),
+        ([5] * 6 + [12] * 2, 1, 6.75, sqrt(10.5 * 9 / 8)),
         ([5] * 6 + [12] * 2, 60, 12, 0),
         # No change, however sure: it is less than a third.
-        ([80] * 12 + [100] * 6, 60, 260 / 3, sqrt(320 / 3)),
+        ([80] * 12 + [100] * 6, 60, 260 / 3, sqrt(320 / 3 * 7 / 6)),
+        # One part since the change: its mean is as far off as what comes.
+        (([12] * 2 + [16] * 2) * 3 + [80] * 2, 1, 80, 80 * sqrt(6 / 49 / 5 * 2)),
     ],
 )
 def test_a_measured_rate_is_the_mean_since_the_last_change(
