@@ -52,7 +52,11 @@ def test_a_click_on_a_bar_opens_its_lines(show: Any) -> None:
     )
     for kind in ("mousePressed", "mouseReleased"):
         browser.call("Input.dispatchMouseEvent", type=kind, x=place[0], y=place[1], button="left", clickCount=1)
-    browser.run(WAIT)
+    shown = "document.querySelector('.told').innerText"
+    browser.run(
+        f"new Promise((done, late) => {{ setTimeout(late, 10000);"
+        f" (function look() {{ {shown}.startsWith('Choose') ? setTimeout(look, 20) : done() }})() }})"
+    )
     assert told(browser).startswith("print-3 joined")
     assert "print-2" in told(browser)
 
