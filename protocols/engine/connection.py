@@ -174,7 +174,7 @@ class Connection(asyncio.Protocol):
         """The same, where its protocol says something by itself."""
         self._transport: asyncio.Transport | None = None
         self._is_full = self._is_held = self._is_pumping = False
-        """The client has not read too much; its transport takes no more; requests are being handed on."""
+        """Whether too much is unread; the transport takes no more; requests are being handed on."""
         self._ready = Unsent()
         """Written while requests are handed on: it goes out together, because each call of the system costs time.
         Written while the network is cut, and what the transport does not take yet, too."""
