@@ -84,7 +84,7 @@ APIS: Final = APIS_OF[VERSIONS.newest.name]
 class Codec(NamedTuple):
     """How one version of one API is read."""
 
-    read: Callable[[bytes, int], Entity]
+    read: Callable[[lengths.Raw, int], Entity]
     """Bytes and where the body begins, to the body. Raises `WireError`, or whatever the codec raises."""
     is_flexible: bool
     """Whether tagged fields stand at the end of the request's header."""

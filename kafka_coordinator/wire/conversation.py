@@ -16,12 +16,12 @@ from kio.static.protocol import Entity
 
 from kafka_coordinator.wire.apis import APIS_OF, Api, codec
 from kafka_coordinator.wire.entities import Kind, response
-from kafka_coordinator.wire.lengths import after_tags, one_line
+from kafka_coordinator.wire.lengths import Raw, after_tags, one_line
 from kafka_coordinator.wire.names import Names
 from kafka_coordinator.wire.requests import ApiVersions, AskedNothing, Work, answered
 from kafka_coordinator.wire.state import Asked, BrokerState, connection_of
 from kafka_coordinator.wire.writing import LONG, content, is_long, pieces
-from protocols.engine.connection import LATER, Making, WireError, check_preface
+from protocols.engine.connection import LATER, SMALL, Making, WireError, check_preface
 from protocols.engine.nodes import Message
 
 LENGTH: Final = Struct(">i")
@@ -61,9 +61,9 @@ class Frames:
         """Bytes that were read and are not cut yet."""
         return len(self._read) - self._at
 
-    def next(self) -> bytes | None:
-        """The content of the next frame; None where it has not come yet. Raises `WireError` for a length that cannot
-        be."""
+    def next(self) -> Raw | None:
+        """The content of the next frame, a long one without a copy; None where it has not come yet. Raises `WireError`
+        for a length that cannot be."""
         read, at = self._read, self._at
         if len(read) - at < LENGTH.size:
             return None
@@ -74,7 +74,12 @@ class Frames:
         end = at + LENGTH.size + length
         if len(read) < end:
             return None
-        frame = bytes(memoryview(read)[at + LENGTH.size : end])
+        content = memoryview(read).toreadonly()[at + LENGTH.size : end]
+        if length > SMALL and end == len(read):
+            self._read, self._at = bytearray(), 0
+            return content
+        frame = bytes(content)
+        content.release()
         if end == len(read):
             read.clear()
             self._at = 0
@@ -97,7 +102,7 @@ class Header(NamedTuple):
     """Where in the frame the rest begins: tagged fields in the second version, else the body."""
 
 
-def header_of(frame: bytes) -> Header:
+def header_of(frame: Raw) -> Header:
     """Raises `WireError` where the frame has none."""
     try:
         key, version, correlation, length = _HEADER.unpack_from(frame)
@@ -109,7 +114,7 @@ def header_of(frame: bytes) -> Header:
     if end > len(frame):
         raise WireError(f"a client id of {length} bytes in a request of {len(frame)}")
     try:
-        return Header(key, version, correlation, frame[_HEADER.size : end].decode(), end)
+        return Header(key, version, correlation, str(frame[_HEADER.size : end], "utf-8"), end)
     except UnicodeDecodeError:
         raise WireError("a client id that is not UTF-8") from None
 
@@ -203,7 +208,7 @@ class KafkaConversation:
         self._pending = None
         return () if made is None else _framed(pending, written)
 
-    def _read(self, frame: bytes) -> Generator[None, None, _Pending]:
+    def _read(self, frame: Raw) -> Generator[None, None, _Pending]:
         header = header_of(frame)
         api = APIS_OF[self._state.version].get(header.key)
         if api is None:
@@ -232,7 +237,7 @@ class KafkaConversation:
         return _Pending(api, header.correlation, asked, body, messages)
 
 
-def _body(api: Api, header: Header, frame: bytes) -> Entity:
+def _body(api: Api, header: Header, frame: Raw) -> Entity:
     read, is_flexible = codec(api.key, header.version)
     try:
         return read(frame, after_tags(frame, header.end) if is_flexible else header.end)

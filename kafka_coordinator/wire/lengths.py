@@ -27,7 +27,10 @@ MOST_ITEMS: Final = 21_000
 """Items of arrays that one message may have, nested ones included: a time and an amount of memory that nobody else
 notices. Kafka 4.4 allows 1,000,000 in one array."""
 
-Skip: TypeAlias = Callable[[bytes, int, "_Items"], int]
+Raw: TypeAlias = bytes | memoryview
+"""What came from outside; it does not change."""
+
+Skip: TypeAlias = Callable[[Raw, int, "_Items"], int]
 """Bytes, where a value begins and the items still allowed, to where the value ends. An end behind the last byte is
 found out by whoever goes on reading there."""
 
@@ -62,19 +65,19 @@ class _Plan(NamedTuple):
 
 
 @cache
-def reader(kind: type[Entity]) -> Callable[[bytes, int], Entity]:
+def reader(kind: type[Entity]) -> Callable[[Raw, int], Entity]:
     """What reads an entity of this class at a place of bytes from outside; bytes after its end are passed over, as
     Kafka does it: librdkafka sends some. Raises `WireError`, or whatever the codec raises."""
     skip, read = _structure(kind).skip, entity_reader(kind)
 
-    def checked(message: bytes, at: int) -> Entity:
+    def checked(message: Raw, at: int) -> Entity:
         _end(skip, message, at)
         return read(message, at)[0]
 
     return checked
 
 
-def after_tags(header: bytes, at: int) -> int:
+def after_tags(header: Raw, at: int) -> int:
     """Where the tagged fields of a request's header that begin at ``at`` end. Raises `WireError`."""
     return at + 1 if at < len(header) and header[at] == 0 else _end(_unknown_tags, header, at)
 
@@ -84,7 +87,7 @@ def one_line(error: Exception) -> str:
     return " ".join(f"{type(error).__name__} {error}".split())[:200]
 
 
-def _end(skip: Skip, message: bytes, at: int) -> int:
+def _end(skip: Skip, message: Raw, at: int) -> int:
     try:
         end = skip(message, at, _Items())
     except (struct.error, IndexError):
@@ -94,7 +97,7 @@ def _end(skip: Skip, message: bytes, at: int) -> int:
     return end
 
 
-def _uvarint(message: bytes, at: int) -> tuple[int, int]:
+def _uvarint(message: Raw, at: int) -> tuple[int, int]:
     """The number of variable length at ``at``, and where it ends. Raises `WireError`, or `IndexError` at the end."""
     value = message[at]
     if value < 0x80:
@@ -129,7 +132,7 @@ def _structure(kind: type[Entity]) -> _Plan:
         return steps[0]
     skips = tuple([step.skip for step in steps])
 
-    def skip(message: bytes, at: int, items: _Items) -> int:
+    def skip(message: Raw, at: int, items: _Items) -> int:
         for step in skips:
             at = step(message, at, items)
         return at
@@ -175,17 +178,17 @@ def _fixed(size: int) -> _Plan:
     return _Plan(size, lambda message, at, items: at + size)
 
 
-def _compact(message: bytes, at: int, items: _Items) -> int:
+def _compact(message: Raw, at: int, items: _Items) -> int:
     """A string or bytes behind their length and 1 as a number of variable length; 0: null."""
     length, at = _uvarint(message, at)
     return at + length - 1 if length else at
 
 
-def _short_text(message: bytes, at: int, items: _Items) -> int:
+def _short_text(message: Raw, at: int, items: _Items) -> int:
     return _behind(_INT16.unpack_from(message, at)[0], at + 2)
 
 
-def _long_bytes(message: bytes, at: int, items: _Items) -> int:
+def _long_bytes(message: Raw, at: int, items: _Items) -> int:
     return _behind(_INT32.unpack_from(message, at)[0], at + 4)
 
 
@@ -199,7 +202,7 @@ def _array(item: _Plan, name: str | None, flexible: bool) -> Skip:
     """``name`` of an array that must not be null."""
     size, skip_item = item
 
-    def skip(message: bytes, at: int, items: _Items) -> int:
+    def skip(message: Raw, at: int, items: _Items) -> int:
         if flexible:
             count, at = _uvarint(message, at)
             count -= 1
@@ -221,7 +224,7 @@ def _array(item: _Plan, name: str | None, flexible: bool) -> Skip:
 
 
 def _nullable(structure: Skip) -> Skip:
-    def skip(message: bytes, at: int, items: _Items) -> int:
+    def skip(message: Raw, at: int, items: _Items) -> int:
         marker = message[at]
         if marker == _NULL_MARKER:
             return at + 1
@@ -235,7 +238,7 @@ def _nullable(structure: Skip) -> Skip:
 def _tags(known: dict[int, Skip]) -> Skip:
     """Tagged fields: their count, and for each its tag, its size, so many bytes."""
 
-    def skip(message: bytes, at: int, items: _Items) -> int:
+    def skip(message: Raw, at: int, items: _Items) -> int:
         if message[at] == 0:
             return at + 1
         count, at = _uvarint(message, at)

@@ -225,6 +225,20 @@ def test_requests_that_wait_are_bounded() -> None:
         frames.feed(b"x" * 50_000)
 
 
+@rows("at_once", [True, False])
+def test_long_frames_are_cut_where_they_end(at_once: bool) -> None:
+    contents = [b"a" * 10, b"b" * 2_000_000, b"c" * 3_000_000, b"d" * 10]
+    sent = [len(each).to_bytes(4) + each for each in contents]
+    frames, found = Frames(4_000_000), list[bytes]()
+    for data in [b"".join(sent[:3]), sent[3]] if at_once else sent:
+        for at in range(0, len(data), 700_001):
+            frames.feed(data[at : at + 700_001])
+            while (frame := frames.next()) is not None:
+                found.append(bytes(frame))
+    assert found == contents
+    assert frames.waiting == 0
+
+
 def test_members_are_called_by_their_client_ids_and_told_apart() -> None:
     names = Names()
     first = names.name("g", "rdkafka", "", "b 1")
