@@ -277,8 +277,7 @@ def _looks_like(deploy: Deploy) -> str:
     span = f"{iso(deploy.begun)} to {iso(deploy.ended)}"
     if deploy.kind == "flapping":
         return (
-            f"{joined(deploy.members)} came and went again and again, {span}, while the others stayed: it looks like an"
-            " autoscaler that flaps."
+            f"{joined(deploy.members)} came and went again and again, {span}: it looks like an autoscaler that flaps."
         )
     return (
         f"{joined(deploy.members)} were closed and started again one after another, {span}: it looks like one deploy or"

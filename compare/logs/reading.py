@@ -316,7 +316,7 @@ def _meaning(shape: Unwrapped, message: str, line: str, place: Place) -> Event |
         return Assigned(place=place, partitions=message.removeprefix(_ASSIGNED).strip())
     if not logger and shape.clock == "none" and (match := _THREW.match(message)):
         return Threw(place=place, exception=match.group(1))
-    if trouble := _trouble(shape.fields):
+    if trouble := _trouble(shape.fields) or _below(message):
         return Threw(place=place, exception=trouble)
     if "code=_MAX_POLL_EXCEEDED" in message:
         return PolledAgain(place=place)
@@ -329,11 +329,20 @@ def _meaning(shape: Unwrapped, message: str, line: str, place: Place) -> Event |
 
 
 def _trouble(fields: Mapping[str, object]) -> str:
-    """The exception that a JSON line tells of: Java's stack begins with it, Python's ends with it."""
+    """The exception that a JSON line tells of: by its class, or by its stack, which in Java begins with it and in
+    Python ends with it."""
+    error, thrown = fields.get("error"), fields.get("thrown")
+    named = error.get("type") if isinstance(error, dict) else thrown.get("name") if isinstance(thrown, dict) else None
     stack = next((text for key in _STACKS if isinstance(text := fields.get(key), str)), "")
     line = stack.rstrip().rpartition("\n")[2] if stack.startswith("Traceback (") else stack
-    name = str(fields.get("error.type") or line.partition(":")[0])
+    name = str(fields.get("error.type") or named or line.partition(":")[0].partition("\n")[0])
     return name if _NAME.fullmatch(name) else ""
+
+
+def _below(message: str) -> str:
+    """The exception that a collector has joined to the message above it."""
+    found = (match.group(1) for line in message.splitlines()[1:] if (match := _THREW.match(line)))
+    return next(found, "")
 
 
 def _as_a_start(event: Event | None, library: str, stream: Stream) -> Event | None:

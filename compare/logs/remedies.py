@@ -119,7 +119,7 @@ def _closed(log: GroupLog) -> str:
             f"Members ended themselves after {exception}: {_CATCH.get(exception, 'catch what need not end them')}."
         )
     if "flapping" in kinds:
-        found.append("Let the autoscaler wait longer before it takes a member away again.")
+        found.append("If an autoscaler did that, let it wait longer before it takes a member away again.")
     away = log.figures.get("away_clean_s")
     if away is not None and "flapping" not in kinds:
         setting = "group.consumer.session.timeout.ms of the broker" if _on_servers(log) else "session.timeout.ms"

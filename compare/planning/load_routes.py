@@ -70,8 +70,9 @@ def _certificate(load: GroupLoad | None) -> list[str]:
     if load is None:
         return []
     found = load.best
-    moves = f"{several(found.cost, 'move')} from today's owners would do" if found.cost else "nothing has to move"
-    return [f"By load, {moves}. {found.proof()}"]
+    if not found.cost:
+        return ["By load, nothing has to move."]
+    return [f"By load, {several(found.cost, 'move')} from today's owners would do. {found.proof()}"]
 
 
 def by_lists(subject: Subject) -> Route:

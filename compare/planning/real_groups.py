@@ -1,5 +1,6 @@
 """A real group as what a plan is made of: as the tools show it before the first step, or after one (`plan --check`)."""
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
@@ -58,13 +59,14 @@ def of_observed(observed: ObservedGroup, today: str | None) -> Subject:
         members,
         {topic: counted(observed.system, queues) for topic, queues in of.topics.items()},
         brokers or ("broker-a",),
-        {},
+        {"orderly": True} if observed.orderly else {},
         {"produce": ASSUMED_RATE},
         libraries=libraries,
         assumptions=(
             *([_MOVING] if is_on_the_move(observed) else []),
             *([_SUBSCRIPTIONS[modelled.basis]] if modelled.basis in _SUBSCRIPTIONS else []),
             *_hints(libraries),
+            *_twins(observed),
             f"No source shows settings and load: clients and brokers have their defaults, and {ASSUMED_RATE} per queue"
             " are written and handled at once.",
         ),
@@ -77,6 +79,19 @@ _SUBSCRIPTIONS = {
     "owned": "No source shows subscriptions, which must differ: members are taken to read only the topics of their own"
     " queues.",
 }
+
+
+def _twins(observed: ObservedGroup) -> list[str]:
+    """RocketMQ's client ids that several members have: under every strategy they get the same queues."""
+    if observed.system != "rocketmq":
+        return []
+    counted = Counter(member.client_id or member.id for member in observed.members or ())
+    return [
+        f"{number} members have the client id {name}: they take the same queues, whatever the strategy. Give each an id"
+        " of its own first, as `equipoise audit` says; check and cost are those of such members."
+        for name, number in counted.items()
+        if number > 1
+    ]
 
 
 _HINT = "A hint, no knowledge: "

@@ -166,7 +166,7 @@ def some(members: Sequence[str]) -> str:
 def waves(restart: Sequence[Sequence[str]]) -> str:
     """Who restarts with whom."""
     if len(restart) == 1:
-        return f"{some(restart[0])}: all stop, then all start"
+        return some(restart[0]) + (": all stop, then all start" if len(restart[0]) > 1 else "")
     return f"{some([' with '.join(wave) for wave in restart])}, one after the other"
 
 

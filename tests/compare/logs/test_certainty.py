@@ -4,7 +4,7 @@ import gzip
 import json
 import random
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from datetime import UTC, datetime, timedelta
 from functools import partial
 from pathlib import Path
@@ -453,14 +453,12 @@ def test_a_member_that_died_of_an_exception_is_told_as_that() -> None:
     assert all(each["detail"].endswith(".RebalanceInProgressException") for each in died)
 
 
-@rows(
-    ("thrown", "behind"),
-    [((19,), "exception"), ((1, 19), None), ((), None), ((2, 8), None)],
-)
-def test_an_exception_that_a_process_outlived_ends_nobody(
-    thrown: tuple[int, ...], behind: str | None, tmp_path_factory: pytest.TempPathFactory
-) -> None:
-    """Python's JSON lines: a handler that logs what it catches goes on, and is closed by a deploy."""
+BAD = "java.lang.IllegalStateException"
+PYTHONS = {"exc_info": 'Traceback (most recent call last):\n  File "a.py", line 1\nValueError: bad record'}
+
+
+def left_after(path: Path, thrown: Sequence[int], fields: Mapping[str, object]) -> list[tuple[str | None, str | None]]:
+    """What stands behind the leave of a client that logs JSON, by a handler's lines with such fields."""
     member = "k1-a0c0b1c2-0000-4000-8000-000000000001"
     gives_up = "Revoking previously assigned partitions {TopicPartition(topic='t', partition=0)} for group g"
     said = [
@@ -470,16 +468,50 @@ def test_an_exception_that_a_process_outlived_ends_nobody(
         (20, "kafka.coordinator.consumer", gives_up),
         (20, "kafka.coordinator", f"Leaving consumer group g (member {member})."),
     ]
-    stack = {"exc_info": 'Traceback (most recent call last):\n  File "a.py", line 1\nValueError: bad record'}
     lines = (
-        {"asctime": f"2026-11-29 10:00:{at:02},100", "name": logger, "message": text, **(stack if at in thrown else {})}
+        {
+            "asctime": f"2026-11-29 10:00:{at:02},100",
+            "name": logger,
+            "message": text,
+            **(fields if at in thrown else {}),
+        }
         for at, logger, text in said
     )
-    path = tmp_path_factory.mktemp("thrown") / "k1.log"
     path.write_text("\n".join(map(json.dumps, lines)), encoding="utf-8")
     (group,) = report([path])["groups"]
     left = [each for one in group["rebalances"] for each in one["stated"] if each["cause"] == "member_left"]
-    assert [(each["behind"], each["detail"]) for each in left] == [(behind, "ValueError" if behind else None)]
+    return [(each["behind"], each["detail"]) for each in left]
+
+
+@rows(
+    ("thrown", "behind"),
+    [((19,), "exception"), ((1, 19), None), ((), None), ((2, 8), None)],
+)
+def test_an_exception_that_a_process_outlived_ends_nobody(
+    thrown: tuple[int, ...], behind: str | None, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    """Python's JSON lines: a handler that logs what it catches goes on, and is closed by a deploy."""
+    path = tmp_path_factory.mktemp("thrown") / "k1.log"
+    assert left_after(path, thrown, PYTHONS) == [(behind, "ValueError" if behind else None)]
+
+
+@rows(
+    "fields",
+    [
+        {"thrown": {"commonElementCount": 0, "name": BAD, "message": "bad record"}},
+        {"error": {"type": BAD, "message": "bad record", "stack_trace": f"{BAD}: bad record\n\tat a.B.run(B.java:1)"}},
+        {"error.type": BAD, "error.stack_trace": f"{BAD}: bad record\n\tat a.B.run(B.java:1)"},
+        {"stack_trace": f"{BAD}: bad record\n\tat a.B.run(B.java:1)"},
+        {"stack_trace": f"{BAD}\n\tat a.B.run(B.java:1)"},
+        {"message": f"handler failed\n{BAD}: bad record\n\tat a.B.run(B.java:1)"},
+    ],
+)
+def test_an_exception_is_read_wherever_a_layout_has_it(
+    fields: Mapping[str, object], tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    """log4j2's JsonLayout, ECS nested and flat, logstash, and lines that a collector has joined."""
+    path = tmp_path_factory.mktemp("layouts") / "k1.log"
+    assert left_after(path, (19,), fields) == [("exception", BAD)]
 
 
 def test_a_coordinator_that_moved_is_no_restart() -> None:

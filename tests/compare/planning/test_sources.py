@@ -113,6 +113,20 @@ def test_a_group_that_rebalances_is_planned_for_with_that_said() -> None:
     assert of_observed(group, "range").assumptions[0].startswith("The group rebalances in this source")
 
 
+def test_members_of_one_client_id_are_named_and_orderly_ones_are_simulated_as_such() -> None:
+    groups = {each.observed.name: each.observed for each in captured().values()}
+    twins = of_observed(groups["dup_client_id"], "AVG")
+    assert twins.assumptions[0].startswith("2 members have the client id 10.2.2.2@same: they take the same queues")
+    orderly = of_observed(groups["orderly_3"], None)
+    assert orderly.settings == {"orderly": True}
+    assert len(orderly.assumptions) == len(twins.assumptions) - 1
+    folder = str(Path(__file__).parents[2] / "captures" / "rocketmq" / "groups" / "orderly_3")
+    to = ("--to", "CONSISTENT_HASH", "--seeds", "1", "--format", "json")
+    plan = json.loads(CliRunner().invoke(cli, ["plan", folder, *to]).stdout)
+    assert "no member takes the queues" in plan["wrong_orders"][0]["story"]
+    assert "more than once" not in plan["wrong_orders"][0]["story"]
+
+
 def checked(*arguments: str) -> tuple[int, str]:
     """Exit code and the line of ``plan --check``."""
     found = CliRunner().invoke(cli, ["plan", *arguments], standalone_mode=False)
