@@ -172,11 +172,11 @@ def _all_at_once(subject: Subject, new: str, refusing: Sequence[str]) -> Route:
     waits = f" Static members stay in the group until {SESSION} has passed." if subject.has_static else ""
     change = in_each(subject.names, {ASSIGNORS: new})
     at_once = Step(
-        f"Stop {members(subject)}, and start them with {new} as their only assignor: {names}"
+        f"Stop {members(subject)}, and start again with {new} as the only assignor: {names}"
         f" {'refuses' if len(refusing) == 1 else 'refuse'} a list of {old} and {new}, and members with different ones"
         " of the two cannot be in one group.",
         f"Before the first start `{describe(subject, '--state')}` shows Empty; afterwards Stable, {new}.{waits}",
-        f"Stop {members(subject)}, and start them with {old} as their only assignor.",
+        f"Stop {members(subject)}, and start again with {old} as the only assignor.",
         change,
         [subject.names],
         changes=("cooperative",) if new not in EAGER else ("eager",),

@@ -80,7 +80,7 @@ def by_lists(subject: Subject) -> Route:
     load = subject.by_load
     promises = (has_members(0),) if subject.system == "kafka" else ()
     switch = Step(
-        f"Stop {members(subject)}, and start them with what each owns today as a list: {_call(subject)} in place of a"
+        f"Stop {members(subject)}, and start again with what each owns today as a list: {_call(subject)} in place of a"
         f" subscription, with the same group and its committed offsets. Nothing moves yet. {_COMMITS[subject.system]}",
         _check(subject),
         f"Stop all, and start them with their subscription and {subject.strategy}.",

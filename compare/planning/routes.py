@@ -34,10 +34,11 @@ def more_members(subject: Subject, total: int) -> Route:
     named = f" Each needs a {INSTANCE} of its own, because today's members are static." if own else ""
     kafka = subject.system == "kafka"
     view = describe(subject, "--members") if kafka else progress(subject)
+    at_once = " together, within a few seconds of each other" if new[1:] else ""
     step = Step(
-        f"Start {_several(len(new), 'new member')} together, within a few seconds of each other.{named}{idle}",
+        f"Start {_several(len(new), 'new member')}{at_once}.{named}{idle}",
         f"`{view}` shows {total} members" + (", the state is Stable." if kafka else ", one for every queue."),
-        f"Stop {_several(len(new), 'new member')} together, properly.",
+        f"Stop {_several(len(new), 'new member')} properly{' and together' if new[1:] else ''}.",
         settings=own,
         start=new,
         watch=120_000.0,
@@ -206,12 +207,12 @@ def another_strategy(subject: Subject, new: str) -> Route:
     old = subject.strategy
     change = in_each(subject.names, {STRATEGY: ROCKETMQ_CLASSES[new]})
     step = Step(
-        f"Stop {members(subject)}, and start them with setAllocateMessageQueueStrategy(new {ROCKETMQ_CLASSES[new]}()):"
+        f"Stop {members(subject)}, and start again with setAllocateMessageQueueStrategy(new {ROCKETMQ_CLASSES[new]}()):"
         f" no member may start while another still runs {old}, because each client allocates for itself. Shut clients"
         " down properly, so that they commit their offsets.",
         f"Before the first start `mqadmin consumerConnection -n NAMESRV:9876 -g {quote(subject.group)}` shows no"
         f" client; a minute after the last start `{progress(subject)}` shows one client for every queue.",
-        f"Stop {members(subject)}, and start them with {ROCKETMQ_CLASSES[old]}.",
+        f"Stop {members(subject)}, and start again with {ROCKETMQ_CLASSES[old]}.",
         change,
         [subject.names],
         watch=120_000.0,

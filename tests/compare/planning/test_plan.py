@@ -177,6 +177,12 @@ def test_new_members_start_together(tmp_path: Path, kafka_group: Group, clock: C
     assert sorted(group.members) == [*MEMBERS, "c5", "c6"]
 
 
+def test_one_new_member_starts_with_nobody(tmp_path: Path) -> None:
+    (step,) = planned(tmp_path, "members=5", "--from", "range", seeds=1)["steps"]
+    assert step["text"].startswith("Start the new member.")
+    assert step["back"] == "Stop the new member properly."
+
+
 def test_more_members_than_queues_are_told_to_be_idle(tmp_path: Path) -> None:
     (step,) = planned(tmp_path, "members=12", "--from", "range", seeds=1)["steps"]
     assert "2 members will own nothing: there are 10 queues" in step["text"]
