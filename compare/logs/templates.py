@@ -17,7 +17,9 @@ Read = tuple[str, Event | None]
 """The library, and what a line tells, None where it is not used."""
 
 _FIELD = re.compile(r"\{(\*?)(\w*)\}")
-_ENDS_AS_ID, _ID_LENGTH = re.compile(r"-[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}"), 37
+_UUID = r"-[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}"
+"""How a member id ends."""
+_ENDS_AS_ID, _ID_LENGTH = re.compile(_UUID), 37
 _OF_MEMBERS = frozenset({"member", "leader", "old", "by"})
 _NO = (-1, -1)
 _STATES = ("Empty", "PreparingRebalance", "CompletingRebalance", "Stable", "Dead")
@@ -145,7 +147,7 @@ def _instance(text: str) -> str:
     return "" if text in {"None", "null", "Optional.empty"} else text
 
 
-_ID = re.compile(r".*-[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}(?=\W|$)")
+_ID = re.compile(rf".*{_UUID}(?=\W|$)")
 
 
 def _member(text: str) -> str:
