@@ -44,14 +44,21 @@ def test_the_keyboard_goes_from_bar_to_bar_and_opens_the_lines(show: Any) -> Non
     assert told(browser).startswith("billing-1, billing-2 and billing-3 joined")
 
 
-def test_a_click_on_a_bar_opens_its_lines(show: Any) -> None:
-    browser = show(page("slow-rejoin-41"))
-    place = browser.run(
+def mouse(browser: Browser, kind: str) -> None:
+    """The button goes down or up on the last bars of the strip."""
+    x, y = browser.run(
         "(box => [box.left + box.width - 30, box.top + 15])"
         "(document.querySelector('svg.strip').getBoundingClientRect())"
     )
-    for kind in ("mousePressed", "mouseReleased"):
-        browser.call("Input.dispatchMouseEvent", type=kind, x=place[0], y=place[1], button="left", clickCount=1)
+    browser.call("Input.dispatchMouseEvent", type=kind, x=x, y=y, button="left", clickCount=1)
+
+
+def test_a_click_on_a_bar_opens_its_lines_also_while_the_page_moves(show: Any) -> None:
+    browser = show(page("slow-rejoin-41"))
+    mouse(browser, "mousePressed")
+    browser.run("document.querySelector('.chart-place').append('one more line'), 0")
+    browser.run(WAIT)
+    mouse(browser, "mouseReleased")
     shown = "document.querySelector('.told').innerText"
     browser.run(
         f"new Promise((done, late) => {{ setTimeout(late, 10000);"

@@ -76,6 +76,8 @@ function nearest(view, x, at, lane) {
   return best;
 }
 
+const widthOf = (canvas) => Math.max(280, Math.floor(canvas.clientWidth));
+
 function start(section) {
   const night = payload.groups[Number(section.dataset.group)];
   const place = section.querySelector(".chart-place");
@@ -92,12 +94,12 @@ function start(section) {
   let drawn = null;
   let shown;
   const draw = () => {
-    const width = Math.max(280, Math.floor(below.clientWidth));
+    const width = widthOf(below);
     const top = strip(view, width);
     const under = lanes(view, width);
     above.replaceChildren(top.picture);
     below.replaceChildren(under.picture);
-    drawn = { ...top, laneHeight: under.height };
+    drawn = { ...top, width, laneHeight: under.height };
     if (shown !== view.chosen) panel(view, told);
     shown = view.chosen;
   };
@@ -125,7 +127,8 @@ function start(section) {
     event.preventDefault();
     act();
   });
-  new ResizeObserver(() => { if (below.clientWidth) draw(); }).observe(place);
+  // Drawing again between a press and its release would lose the click: only another width asks for it.
+  new ResizeObserver(() => { if (below.clientWidth && widthOf(below) !== drawn.width) draw(); }).observe(place);
   panel(view, told);
   draw();
 }
