@@ -88,13 +88,14 @@ class Browser:
         self.visit(path.as_uri())
 
     def visit(self, address: str) -> None:
-        """Load a page and wait until it is loaded."""
+        """Load a page and wait until it is loaded and drawn: observers of sizes draw in the first frame, too."""
         self.events.clear()
         self.call("Page.navigate", url=address)
         until = time.monotonic() + PATIENCE_S
         while not any(event["method"] == "Page.loadEventFired" for event in self.events):
             assert time.monotonic() < until, "the page does not load"
             self.events.append(self._receive())
+        self.run("new Promise(done => requestAnimationFrame(() => requestAnimationFrame(() => done(0))))")
 
     def run(self, expression: str) -> Any:
         """The value of a JavaScript expression in the page."""
