@@ -26,9 +26,10 @@ from protocols.load_aware.drafts import LIGHTS
 NODES = ((-sqrt(3), 1 / 6), (0.0, 2 / 3), (sqrt(3), 1 / 6))
 """Standard deviations that a rate is off, and how likely that is: the Gauss-Hermite rule of three points."""
 
-PRICE = 9.0
-"""Times what waits where a member stands still while a queue moves: the price of a move where all time is used, found
-by experiments with a horizon of a minute (docs/load.md)."""
+PRICE, STEEPNESS = 12.0, 2.5
+"""The price of a move where all time is used, times what waits where a member stands still while a queue moves; and the
+power of the used part of all time by which it is less elsewhere. Found by experiments with a horizon of a minute
+(docs/load.md)."""
 
 CHANGES = 500_000
 """So many changes are weighed at most: some seconds' work, more than groups of 1,000 queues need."""
@@ -107,7 +108,7 @@ class Flows:
     def prices(self) -> list[float]:
         """Of each member what must be saved of `waits` by giving it a queue of another one."""
         used = min(1.0, (sum(self.comes) + sum(self.lag) / self.horizon_s) / sum(self.capacity))
-        return [PRICE * used**2 * capacity * self.move_s**2 / 2 for capacity in self.capacity]
+        return [PRICE * used**STEEPNESS * capacity * self.move_s**2 / 2 for capacity in self.capacity]
 
 
 def _added_up(left: float, net: float, seconds: float) -> tuple[float, float]:

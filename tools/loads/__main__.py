@@ -11,6 +11,7 @@ from concurrent.futures import ProcessPoolExecutor
 from pathlib import Path
 from statistics import median
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
@@ -22,8 +23,14 @@ from tools.loads.recorded import recorded
 
 DOCS = Path(__file__).parents[2] / "docs"
 FOLDER = DOCS / "load"
-SEEDS = range(1, 6)
+SEEDS = range(201, 241)
+"""With none of these was a constant chosen."""
+FEW_SEEDS = SEEDS[:10]
+"""Of the loads that the goal does not speak of."""
 GOAL_AGE, GOAL_MOVES = 1.05, 1.2
+PAYING = (FEWEST, FORESEEN)
+"""The clairvoyants of the goal: who pays nothing for moves lives by other rules."""
+RESAMPLES = 2000
 BEGIN, END = "<!--made by python -m tools.loads-->", "<!--end-->"
 DRAWN = ("kafka: sticky", "lag-based, greedy", "modified worst fit", OURS)
 FIGURES = ("p99_age_s", "drain_s", "moves", "unowned_queue_s")
@@ -64,22 +71,22 @@ def table(found: Outcomes) -> str:
 
 
 def verdicts(every: Mapping[str, Outcomes]) -> str:
-    """Where the goal is met, and by how much it is missed elsewhere: beside the clairvoyants, and beside those who are
-    told of changes as they happen."""
-    heads = ("family", "age, ours", "every 15 s", "load-aware", "told", "clairvoyant")
+    """Where the goal is met, and by how much it is missed elsewhere: beside the clairvoyants who pay for their moves,
+    and beside those who are told of changes as they happen."""
+    heads = ("family", "age, ours", "every 15 s", "load-aware", "told", "moves are free", "clairvoyant")
     rows = [
         f"| {' | '.join(heads)} | within 5 % | of told | moves, ours | told | with foresight | within 1.2 times |",
-        "|---|---:|---:|---:|---:|---:|---|---|---:|---:|---:|---|",
+        "|---|---:|---:|---:|---:|---:|---:|---|---|---:|---:|---:|---|",
     ]
     for name, found in every.items():
-        age, often, unweighed = (figure(found[each], FIGURES[0]) for each in (OURS, EVERY_15, UNWEIGHED))
+        age, often, unweighed, free = (figure(found[each], FIGURES[0]) for each in (OURS, EVERY_15, UNWEIGHED, FREE))
         told = figure(found[TOLD], FIGURES[0]) if TOLD in found else None
-        best = min(figure(found[each], FIGURES[0]) for each in (FREE, FEWEST, FORESEEN))
+        best = min(figure(found[each], FIGURES[0]) for each in PAYING)
         moves, fewest = figure(found[OURS], "moves"), figure(found[FEWEST], "moves")
         told_moves = figure(found[TOLD], "moves") if TOLD in found else None
         less = "yes" if moves <= GOAL_MOVES * fewest else f"no: {moves - fewest:+.0f}"
-        ages = " | ".join("-" if each is None else f"{each:.2f}" for each in (age, often, unweighed, told, best))
-        near = f"{_near(age, best)} | {_near(age, told)}"
+        ages = " | ".join("-" if each is None else f"{each:.2f}" for each in (age, often, unweighed, told, free, best))
+        near = f"{_near(age, best)}{_sure(found)} | {_near(age, told)}"
         counts = " | ".join("-" if each is None else f"{each:.0f}" for each in (moves, told_moves, fewest))
         rows.append(f"| {name} | {ages} | {near} | {counts} | {less} |")
     return "\n".join(rows)
@@ -89,6 +96,17 @@ def _near(age: float, best: float | None) -> str:
     if best is None:
         return "-"
     return "yes" if age <= GOAL_AGE * best else f"no: {age / best - 1:+.0%}"
+
+
+def _sure(found: Outcomes) -> str:
+    """Between which values the age beside the best clairvoyant's lies in 90 % of the resamples of the seeds; nothing
+    where it is the same in all."""
+    ages = np.array([[run.p99_age_s for run in found[name]] for name in (OURS, *PAYING)])
+    seeds = ages.shape[1]
+    chosen = np.random.default_rng(1).integers(seeds, size=(RESAMPLES, seeds))
+    medians = np.median(ages[:, chosen], axis=2)
+    low, high = (f"{100 * each:+.0f}" for each in np.quantile(medians[0] / medians[1:].min(axis=0) - 1, (0.05, 0.95)))
+    return "" if float(low) == float(high) == 0 else f" ({low} to {high} %)"
 
 
 def picture(load: Load, found: Outcomes) -> str:
@@ -118,11 +136,11 @@ def _family(number: int) -> Outcomes:
 
 
 def _held_out(number: int) -> Outcomes:
-    return outcomes([held_out(seed)[number] for seed in SEEDS], of_ours)
+    return outcomes([held_out(seed)[number] for seed in FEW_SEEDS], of_ours)
 
 
 def _counted(number: int) -> Outcomes:
-    return outcomes([counted(families(seed)[number], seed) for seed in SEEDS], of_ours)
+    return outcomes([counted(families(seed)[number], seed) for seed in FEW_SEEDS], of_ours)
 
 
 COUNTED = (2, 3, 4, 6)
