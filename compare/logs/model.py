@@ -192,7 +192,7 @@ class Happening:
 
 @dataclass(frozen=True, slots=True)
 class Deploy:
-    """Members that were closed and started again one after another (``kind`` `restarts`), or one member that came and
+    """Members that were closed and started again one after another (``kind`` `restarts`), or members that came and
     went again and again (`flapping`); ``number``: as in `Rebalance.deploy`."""
 
     number: int
