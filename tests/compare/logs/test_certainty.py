@@ -610,3 +610,24 @@ def test_a_line_that_comes_with_the_next_poll_is_about_the_last_leave_before_it(
     (group,) = [each for each in told["groups"] if each["group"] == truth_of("slow-confluent-41")["group"]]
     causes = {each["generation"]: each["cause"] for each in group["rebalances"]}
     assert (causes[2], causes[4]) == (None, "poll_interval_exceeded")
+
+
+def test_what_is_no_kafka_is_named_and_causes_nothing(tmp_path: Path) -> None:
+    """A health check by HTTP, a scanner by TLS, and something else, in the middle of a deploy."""
+    heads = {b"GET ": "HTTP", b"\x16\x03\x01\x00": "TLS", b"\xff\xf5\x00\x01": "another protocol, or more bytes"}
+    for file in files_of("rolling-deploy-41", "all_files"):
+        lines = unpacked(file).split(b"\n")
+        for number, head in enumerate(heads if file.stem == "broker.log" else ()):
+            size = int.from_bytes(head, "big", signed=True)
+            lines[20 * number : 20 * number] = [
+                b"[2026-11-23 10:32:10,000] WARN [SocketServer listenerType=BROKER, nodeId=1] Unexpected error from"
+                b" /10.0.0.5 (channelId=1); closing connection (org.apache.kafka.common.network.Selector)",
+                b"org.apache.kafka.common.network.InvalidReceiveException: Invalid receive (size = %d larger than"
+                b" 104857600)" % size,
+            ]
+        (tmp_path / file.stem).write_bytes(b"\n".join(lines))
+    told = report(sorted(tmp_path.iterdir()))
+    assert judge(truth_of("rolling-deploy-41"), told).found == judged("rolling-deploy-41", "all_files").found
+    assert judge(truth_of("rolling-deploy-41"), told).false == []
+    whys = sorted(each["why"] for each in told["not_understood"])
+    assert [why.startswith(name) for why, name in zip(whys, sorted(heads.values()), strict=True)] == [True] * 3
