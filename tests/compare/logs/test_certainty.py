@@ -640,9 +640,7 @@ def test_a_client_that_knows_no_coordinator_does_not_tell_whose_fault_that_is(tm
     for broker in (-1, 1):
         line = f"{said} the group coordinator (broker {broker}, last error was Success): revoking and rejoining"
         path = tmp_path / f"c{broker}.log"
-        path.write_text(
-            f"2026-11-29 18:44:15,229 WARNING kafka SESSTMOUT [c-1#consumer-1] [thrd:main]: {line}\n"
-        )
+        path.write_text(f"2026-11-29 18:44:15,229 WARNING kafka SESSTMOUT [c-1#consumer-1] [thrd:main]: {line}\n")
         (group,) = report([path])["groups"]
         (told[broker],) = group["events"]
     assert (told[1]["cause"], told[1]["unknown"]) == ("session_timeout", None)
