@@ -59,7 +59,6 @@ _AT_ONCE = frozenset({"generation", "joins", "left", "new"})
 """Kinds of marks that both sides log within a second."""
 
 _REPEATED, _APART_S = frozenset({"joins", "left"}), 3.0
-_SAME_S = 0.01
 _NEXT_S = 1e-5
 """Between lines of one file that show the same time."""
 _LEAST_SKEW_S, _AGREE_S = 1.5, 1.0
@@ -98,14 +97,14 @@ def bring_together(streams: Sequence[Stream]) -> None:
 
 def _apart(stream: Stream) -> None:
     """Lines of one file with the same time follow each other as they stand there, but what comes of others last, where
-    a collector of logs has mixed them."""
+    a collector of logs has mixed them; one that shows an earlier time than the line above it is earlier."""
     last: Place | None = None
     runs = (list(run) for _, run in groupby(stream.events, lambda event: (event.place.file, event.place.stamp)))
     for place in (event.place for run in runs for event in sorted(run, key=_results_last)):
-        if place.at is None:
+        if place.at is None or place.stamp is None:
             continue
-        if last is not None and last.at is not None and last.file == place.file and 0 <= last.at - place.at < _SAME_S:
-            place.at = last.at + _NEXT_S
+        if last is not None and last.file == place.file and (last.stamp or 0.0) <= place.stamp:
+            place.at = max(place.at, (last.at or 0.0) + _NEXT_S)
         last = place
 
 
