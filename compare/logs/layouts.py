@@ -186,6 +186,7 @@ _HEAD_PART = re.compile(
     | \[?1\d{{12}}\]?(?!\w) | 1\d{{9}}\.\d{{3,9}}(?=\s)
     | \[?{_LEVEL}(?:\s*\])?(?::|(?![\w.]))
     | \[(?!(?:Consumer|Worker|ShareConsumer)\ |Group|Kafka|Broker|Quorum|LogManager)[^\[\]]{{0,200}}\]
+    | Rocketmq\w{{1,40}}\s*:(?=\s)
     | (?P<of_jboss>\([^()]{{1,120}}\))(?=\s)
     | \d{{1,7}}(?=\s)
     | ---(?=\s) | [-:|](?=\s)

@@ -120,3 +120,9 @@ def test_jboss_puts_the_thread_in_parentheses_behind_the_logger() -> None:
     assert (found.logger, found.message) == (logger, JOINS)
     own = unwrapped(f"2026-11-22 01:39:11,250 INFO  [main] (retry) {JOINS}")
     assert own.message == f"(retry) {JOINS}"
+
+
+def test_rocketmqs_loggers_have_no_package() -> None:
+    said = "new consumer connected, group: g CONSUME_PASSIVELY CLUSTERING channel: ClientChannelInfo"
+    line = f"2026-11-22 01:39:11.250  INFO 1 --- [HeartbeatThread] RocketmqBroker                 : {said}"
+    assert unwrapped(line).message == said
