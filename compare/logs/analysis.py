@@ -26,6 +26,7 @@ from compare.logs.rocketmq_lines import Rocket
 from compare.logs.rocketmq_rebalances import rocketmq_log
 from compare.logs.suspects import with_suspects
 from compare.logs.unnamed import asked_for, unnamed_logs
+from compare.logs.untied import Clocks, apart, as_doubts, tied
 from compare.logs.waiting import measured, with_waits
 
 
@@ -35,6 +36,7 @@ def analysed(streams: Sequence[Stream], only: str | None = None) -> list[GroupLo
     give_names(streams)
     processes = Processes(streams)
     bring_together(streams)
+    clocks = tied(streams)
     by_group: dict[tuple[str, str], list[OfGroup]] = defaultdict(list)
     shared: list[Event] = []
     for stream in streams:
@@ -48,7 +50,7 @@ def analysed(streams: Sequence[Stream], only: str | None = None) -> list[GroupLo
     for (system, name), events in sorted(by_group.items()):
         if only is None or name == only:
             if system == "kafka":
-                log = _kafka(name, events, shared, streams, processes)
+                log = _kafka(name, events, shared, streams, processes, clocks)
             else:
                 log = rocketmq_log(name, events, shared, streams)
             found.append(replace(log, names=_names(log, processes)))
@@ -59,7 +61,12 @@ def analysed(streams: Sequence[Stream], only: str | None = None) -> list[GroupLo
 
 
 def _kafka(
-    name: str, events: Sequence[OfGroup], shared: Sequence[Event], streams: Sequence[Stream], processes: Processes
+    name: str,
+    events: Sequence[OfGroup],
+    shared: Sequence[Event],
+    streams: Sequence[Stream],
+    processes: Processes,
+    clocks: Clocks,
 ) -> GroupLog:
     kind = _kind(events)
     ordered = Ordered(events)
@@ -71,7 +78,8 @@ def _kafka(
     created = Ordered(event for event in shared if isinstance(event, PartitionCreated))
     rebalances = with_causes(rebalances, valid, Surroundings(processes, loads, created))
     rebalances = with_suspects(rebalances, valid, outages(shared, streams), processes)
-    rebalances = with_waits(rebalances, valid, processes)
+    files = apart(valid, clocks)
+    rebalances = as_doubts(rebalances, files) if files else with_waits(rebalances, valid, processes)
     rebalances, deploys = with_deploys(rebalances)
     return GroupLog(
         "kafka",
@@ -82,6 +90,7 @@ def _kafka(
         happenings(valid, loads, rebalances, processes),
         deploys,
         measured(rebalances, valid, [event for event in events if isinstance(event, Setting)], processes),
+        apart=files,
     )
 
 

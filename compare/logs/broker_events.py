@@ -198,8 +198,10 @@ class BrokerStarted(Event):
 
 @record
 class BrokerFenced(Event):
-    """The controller takes a broker for gone (``fenced`` 1) or for back (-1); ``shutting`` 1: it is shutting down."""
+    """The controller takes a broker for gone (``fenced`` 1) or for back (-1); ``shutting`` 1: it is shutting down;
+    ``epoch``: of its registration, another one after each start."""
 
     broker: int
+    epoch: int
     fenced: int
     shutting: int

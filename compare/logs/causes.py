@@ -145,15 +145,15 @@ class _Court:
         for at, moved in sorted(moves, key=lambda move: move[0]):
             if isinstance(moved, Departure):
                 left = self._left(moved)
-                found.append((at, _in_doubt(left) if joins else left))
+                found.append((at, in_doubt(left) if joins else left))
                 self._returns.absent.add(moved)
             else:
                 came = self._came(moved, each, place)
                 if _is_dated_by_clients(each) and self._epochs.knows(moved):
                     is_it = [join.member for join in joins] == [moved]
-                    came = came if is_it else [] if joins else [_in_doubt(one) for one in came]
+                    came = came if is_it else [] if joins else [in_doubt(one) for one in came]
                 elif (dense and _is_dated_by_clients(each)) or self._returns.may_have_come_before(moved, each):
-                    came = [_in_doubt(one) for one in came]
+                    came = [in_doubt(one) for one in came]
                 found += [(at, one) for one in came]
         found += [(each.at, one) for one in self._raised(joins, each)]
         if each.trigger == "rejoin":
@@ -166,7 +166,7 @@ class _Court:
             found.append((each.at, Doubt(_ANY, (), each.events[:2], self._would_decide(each))))
         ordered = [one for _, one in sorted(found, key=lambda known: known[0])]
         if each.consumer_protocol and each.at_broker and not self._is_next(each, before):
-            ordered = [_in_doubt(one) for one in ordered]
+            ordered = [in_doubt(one) for one in ordered]
         self._returns.end(each, place)
         causes, doubts = _together(ordered)
         return replace(each, causes=causes, doubts=doubts)
@@ -349,7 +349,7 @@ def _is_dated_by_clients(each: Rebalance) -> bool:
     return each.consumer_protocol and not each.at_broker
 
 
-def _in_doubt(one: Cause | Doubt) -> Cause | Doubt:
+def in_doubt(one: Cause | Doubt) -> Doubt:
     """A client of the consumer protocol may hear of the epoch before the one that it raised, and of an epoch of the
     broker's the line may be missing: which of two it was, only all lines of the broker's log tell."""
     if isinstance(one, Doubt):

@@ -92,9 +92,11 @@ class UnknownMember(Moves):
 
 @record
 class SessionOver(Moves):
-    """It had no answer of the coordinator for the session timeout, or none but refusals; ``why``: the last of them."""
+    """It had no answer of the coordinator for the session timeout, or none but refusals; ``why``: the last of them;
+    ``coordinator``: the broker that it took for that, below 0 where it knew none, None where not printed."""
 
     why: str = ""
+    coordinator: int | None = None
 
     @property
     def is_denied(self) -> bool:

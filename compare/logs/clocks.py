@@ -15,10 +15,12 @@ from compare.logs.broker_events import (
     Added,
     Announced,
     AssignmentReceived,
+    BrokerFenced,
     Emptied,
     EpochBumped,
     EpochJoined,
     Left,
+    PartitionCreated,
     Preparing,
     Stabilized,
     TargetComputed,
@@ -46,7 +48,7 @@ QUARTER = 900
 DAY = 86_400
 _AFTER_START_S = 300.0
 _MOST_STREAMS = 100
-_NEAR_S = 20
+NEAR_S = 20
 """Two sides log a shared event within so many seconds."""
 
 _OLDER = (ChannelClosed, Unregistered)
@@ -57,10 +59,23 @@ _AT_ONCE = frozenset({"generation", "joins", "left", "new"})
 """Kinds of marks that both sides log within a second."""
 
 _REPEATED, _APART_S = frozenset({"joins", "left"}), 3.0
-_SAME_S = 0.01
 _NEXT_S = 1e-5
 """Between lines of one file that show the same time."""
 _LEAST_SKEW_S, _AGREE_S = 1.5, 1.0
+
+
+_TAKEN = "taken as UTC: nothing in the logs tells the zone"
+_SHARED = "events shared with other files"
+
+
+def taken_as_utc(stream: Stream) -> bool:
+    """Whether nothing tells the zone of the stream's times."""
+    return stream.how == _TAKEN
+
+
+def knows_its_zone(stream: Stream) -> bool:
+    """Whether the stream's own lines, or the user, tell the zone of its times."""
+    return stream.offset is not None and stream.how not in {_TAKEN, _SHARED}
 
 
 def bring_together(streams: Sequence[Stream]) -> None:
@@ -82,14 +97,14 @@ def bring_together(streams: Sequence[Stream]) -> None:
 
 def _apart(stream: Stream) -> None:
     """Lines of one file with the same time follow each other as they stand there, but what comes of others last, where
-    a collector of logs has mixed them."""
+    a collector of logs has mixed them; one that shows an earlier time than the line above it is earlier."""
     last: Place | None = None
     runs = (list(run) for _, run in groupby(stream.events, lambda event: (event.place.file, event.place.stamp)))
     for place in (event.place for run in runs for event in sorted(run, key=_results_last)):
-        if place.at is None:
+        if place.at is None or place.stamp is None:
             continue
-        if last is not None and last.at is not None and last.file == place.file and 0 <= last.at - place.at < _SAME_S:
-            place.at = last.at + _NEXT_S
+        if last is not None and last.file == place.file and (last.stamp or 0.0) <= place.stamp:
+            place.at = max(place.at, (last.at or 0.0) + _NEXT_S)
         last = place
 
 
@@ -157,7 +172,7 @@ _Marks = dict[_Mark, tuple[float, bool, float]]
 """Of each event its time as printed, whether that is UTC, and how much too early it may be."""
 
 
-def _marks(stream: Stream) -> _Marks:
+def marks_in(stream: Stream) -> _Marks:
     """Events that brokers and clients both log, with the time of their first line here; of a member that joins or
     leaves several times under one id with how often, since another file may lack the first."""
     marks: _Marks = {}
@@ -210,6 +225,10 @@ def _marks_of(event: Event) -> list[_Mark]:
             return [("member", named)] if named else []
         case Connected(client=client) | Result(client=client):
             return [("client", client)]
+        case PartitionCreated(name=name):
+            return [("created", name)]
+        case BrokerFenced(broker=broker, epoch=epoch, fenced=fenced, shutting=shutting):
+            return [("fenced", *map(str, (broker, epoch, fenced, shutting)))]
         case _:
             return []
 
@@ -220,7 +239,7 @@ def _named(reason: str) -> str | None:
 
 
 def _from_shared(streams: Sequence[Stream]) -> None:
-    marks = {id(stream): _marks(stream) for stream in streams}
+    marks = {id(stream): marks_in(stream) for stream in streams}
     open_ones = [stream for stream in streams if _needs(stream)]
     while open_ones:
         known = _known(streams, marks)
@@ -235,10 +254,10 @@ def _from_shared(streams: Sequence[Stream]) -> None:
             first, offset = _reference(open_ones, marks)
             if not _has_dates(first) and abs(offset) < DAY:
                 offset -= _nearest_day(first, streams)
-            first.offset, first.how = offset, "taken as UTC: nothing in the logs tells the zone"
+            first.offset, first.how = offset, _TAKEN
             open_ones.remove(first)
         else:
-            best[2].offset, best[2].how = best[3], "events shared with other files"
+            best[2].offset, best[2].how = best[3], _SHARED
             open_ones.remove(best[2])
 
 
@@ -247,7 +266,7 @@ def _compare_clocks(streams: Sequence[Stream]) -> None:
     which shares most with the others."""
     told: dict[int, dict[_Mark, float]] = {}
     for stream in streams:
-        marks = _marks(stream).items()
+        marks = marks_in(stream).items()
         zone = stream.offset or 0.0
         told[id(stream)] = {
             mark: stamp if exact else stamp - zone
@@ -309,7 +328,7 @@ def _votes(own: _Marks, known: dict[_Mark, list[tuple[float, float]]]) -> dict[f
     for mark, (stamp, exact, _) in own.items():
         for moment, early in () if exact else known.get(mark, ()):
             offset = _rounded(stamp - moment)
-            if -_NEAR_S <= stamp - moment - offset <= max(early, _NEAR_S):
+            if -NEAR_S <= stamp - moment - offset <= max(early, NEAR_S):
                 votes[offset] += 1
     return votes
 
@@ -338,7 +357,7 @@ def _agree(own: _Marks, theirs: _Marks) -> bool:
     if shared is None:
         return False
     apart = (own[shared][0] - theirs[shared][0] + DAY / 2) % DAY - DAY / 2
-    return abs(apart) <= _NEAR_S
+    return abs(apart) <= NEAR_S
 
 
 def _has_dates(stream: Stream) -> bool:

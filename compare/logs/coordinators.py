@@ -59,6 +59,7 @@ def judged(events: Iterable[Event], brokers: Sequence[Event]) -> tuple[list[Even
     loads: list[Load] = []
     owner: Stream | None = None
     seen: set[int] = set()
+    open_: list[Event] = []
     for event in events:
         if not isinstance(event, Coordinates):
             kept.append(event)
@@ -71,9 +72,16 @@ def judged(events: Iterable[Event], brokers: Sequence[Event]) -> tuple[list[Even
             owner = stream
         elif isinstance(event, NotWritten | Unloaded):
             if isinstance(event, Unloaded) or "not the correct coordinator" in event.why or "NotC" in event.why:
-                kept = _without_burst(kept, event)
+                kept, dropped = _without_burst(kept, event)
+                open_ = dropped if isinstance(event, Unloaded) else []
         elif owner is None or owner is stream or id(stream) not in seen:
             owner = stream
+            if isinstance(event, Preparing):
+                if any(isinstance(each, Emptied) and each.generation == event.generation for each in open_):
+                    kept = sorted(
+                        [*kept, *open_], key=lambda each: each.at
+                    )  # it was written: the group went on with it
+                open_ = []
             kept.append(event)
         seen.add(id(stream))
     nodes = {each.stream.node for each in [*kept, *brokers] if each.stream.role == "broker"}
@@ -104,9 +112,9 @@ def _moved(event: Loaded, owner: Stream | None, brokers: Sequence[Event]) -> boo
     return False if restarted else None
 
 
-def _without_burst(kept: list[Event], failed: NotWritten | Unloaded) -> list[Event]:
-    """What a broker had printed about the group since it woke, before it said that it could not write it; before it
-    gives the group up, only where that ends sessions."""
+def _without_burst(kept: list[Event], failed: NotWritten | Unloaded) -> tuple[list[Event], list[Event]]:
+    """Without what a broker had printed about the group since it woke, before it said that it could not write it;
+    before it gives the group up, only where that ends sessions. Besides, what was left out."""
     since = failed.at
     dropped: set[int] = set()
     has_expired = False
@@ -120,7 +128,9 @@ def _without_burst(kept: list[Event], failed: NotWritten | Unloaded) -> list[Eve
         dropped.add(id(event))
         has_expired = has_expired or _is_expired(event)
     is_void = has_expired or isinstance(failed, NotWritten)
-    return [event for event in kept if id(event) not in dropped] if is_void else kept
+    if not is_void:
+        return kept, []
+    return [e for e in kept if id(e) not in dropped], [e for e in kept if id(e) in dropped]
 
 
 def _without_doubtful(kept: list[Event], several: bool, lost: set[str]) -> list[Event]:

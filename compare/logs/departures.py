@@ -5,12 +5,12 @@ of this member's own process tell: a log that is there, covers the moment, and i
 known. Otherwise it stays unknown.
 """
 
-from bisect import bisect_left
+from bisect import bisect_left, bisect_right
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
-from compare.logs.broker_events import Failed, Fenced, Left, NotRejoined, Preparing
+from compare.logs.broker_events import Added, Announced, Failed, Fenced, Left, NotRejoined, Preparing
 from compare.logs.client_events import (
     ClientStarted,
     DeniedGroup,
@@ -56,7 +56,7 @@ def find_departures(events: Sequence[Event], processes: Processes) -> list[Depar
     """Every member that left, in order of time; ``events``: of the group, in order of time."""
     broker_seen = any(event.stream.role == "broker" for event in events)
     found = _collected(events, processes, broker_seen)
-    witness = _Witness(events, processes)
+    witness = _Witness(events, processes, found)
     departures = [witness.heard(each) if each.how == "unknown" else each for each in found]
     departures = [replace(each, exception=witness.exception(each)) for each in departures if witness.was_in(each)]
     if not broker_seen:
@@ -170,11 +170,12 @@ class _Own:
         if isinstance(event, Joining | Joined):
             self.joined.append(event.at)
 
-    def too_slow(self, at: float) -> PollTimeout | None:
-        """The line about the poll timer of a leave: printed at once, or with the next poll."""
+    def too_slow(self, at: float, until: float) -> PollTimeout | None:
+        """The line about the poll timer of a leave: printed at once, or with the next poll, before which the client
+        does not come back and leaves no second time (``until``)."""
         place = bisect_left(self.poll_times, at - CLOSE_S)
         slow = self.polls[place] if place < len(self.polls) else None
-        return slow if slow is not None and (slow.place.late or slow.at <= at + CLOSE_S) else None
+        return slow if slow is not None and slow.at <= (until if slow.place.late else at) + CLOSE_S else None
 
     def joins_after(self, at: float) -> bool:
         """Whether it joined later, or asked to."""
@@ -189,9 +190,14 @@ class _Own:
 class _Witness:
     """What the processes of a group printed about themselves."""
 
-    def __init__(self, events: Sequence[Event], processes: Processes) -> None:
+    def __init__(self, events: Sequence[Event], processes: Processes, departures: Sequence[Departure]) -> None:
         self._processes = processes
         self._own: dict[Process, _Own] = defaultdict(_Own)
+        moves = [(client_of(each.member), each.at) for each in departures]
+        moves += [(client_of(event.member), event.at) for event in events if isinstance(event, Added | Announced)]
+        self._moves: dict[str, list[float]] = defaultdict(list)
+        for client, at in sorted(moves):
+            self._moves[client].append(at)
         for event in events:
             if isinstance(event, OfClient) and event.stream.role != "broker":
                 self._own[processes.of(event)].add(event)
@@ -204,7 +210,7 @@ class _Witness:
         if process is None or own is None:
             return departure
         line = next((event for event in departure.events if isinstance(event, Leaves | Moved)), None)
-        if slow := own.too_slow(departure.at) or self._slow_before(line):
+        if slow := own.too_slow(departure.at, self._next_move(departure)) or self._slow_before(line):
             return replace(departure, how="poll", events=(*departure.events, slow))
         library = self._processes.library(process)
         if library == "aiokafka":
@@ -222,6 +228,12 @@ class _Witness:
             covered = covered and self._processes.ends(process) > departure.at + CLOSE_S
             return replace(departure, how="clean") if covered else departure
         return departure
+
+    def _next_move(self, departure: Departure) -> float:
+        """When the client of a member that left came or left next."""
+        moves = self._moves[client_of(departure.member)]
+        place = bisect_right(moves, departure.at)
+        return moves[place] if place < len(moves) else float("inf")
 
     def was_in(self, departure: Departure) -> bool:
         """Whether the member may have been in the group: a process whose lines begin with its start says when it is."""

@@ -7,7 +7,7 @@ from typing import Any
 
 from compare.formatting import several
 from compare.logs.client_events import Joined
-from compare.logs.clocks import DAY
+from compare.logs.clocks import DAY, taken_as_utc
 from compare.logs.events import Event, Stream
 from compare.logs.lines import joined
 from compare.logs.model import Cause, Deploy, Doubt, GroupLog, Happening, Rebalance
@@ -240,6 +240,8 @@ def _notes(log: GroupLog, streams: Collection[Stream], whole: bool) -> list[str]
         notes.append(CANNOT["no_broker"])
     notes += map(_looks_like, log.deploys)
     notes += _clocks(streams)
+    if log.apart:
+        notes.append(f"By the times of {joined(log.apart)} generations go back: their zones differ (see --zone).")
     if any(each.at < DAY for each in log.rebalances):
         notes.append("No line tells the date in full: 1970-01-01 stands for it, and only the times of day are used.")
     if not log.rebalances and not log.happenings:
@@ -249,7 +251,7 @@ def _notes(log: GroupLog, streams: Collection[Stream], whole: bool) -> list[str]
 
 def _clocks(streams: Collection[Stream]) -> list[str]:
     notes = []
-    guessed = sorted({name for stream in streams if stream.how.startswith("taken as UTC") for name in stream.files})
+    guessed = sorted({name for stream in streams if taken_as_utc(stream) for name in stream.files})
     if guessed:
         notes.append(f"Times of {joined(guessed)} are taken as UTC: nothing in the logs tells the zone (see --zone).")
     for stream in streams:

@@ -26,7 +26,8 @@ class Stream:
     seconds east of UTC of a zone that its times state; ``how``: where the offset was taken from; ``node``: the number
     of the broker that prints it; ``lines``: how many lines of which client library it has, ``read``: of how many of
     them the meaning is known; ``quoted``: how many lines of a client or a broker begin where no message begins;
-    ``lengths``: how many lines each of its files has.
+    ``foreign``: what came that is no request or answer, and how many lines tell of it; ``lengths``: how many lines each
+    of its files has.
     """
 
     name: str
@@ -43,7 +44,13 @@ class Stream:
     lines: dict[str, int] = field(default_factory=dict)
     read: dict[str, int] = field(default_factory=dict)
     quoted: int = 0
+    foreign: dict[str, int] = field(default_factory=dict)
     lengths: dict[str, int] = field(default_factory=dict)
+
+    @property
+    def is_known(self) -> bool:
+        """Whether some of its lines are a client's or a broker's, though perhaps none has a meaning."""
+        return bool(self.lines or self.quoted or self.foreign)
 
     @property
     def library(self) -> str:

@@ -193,7 +193,7 @@ _OTHERS = table(
     (
         BrokerFenced,
         "Replayed BrokerRegistrationChangeRecord modifying the registration for broker {}:"
-        " BrokerRegistrationChangeRecord(brokerId={broker}, brokerEpoch={}, fenced={fenced},"
+        " BrokerRegistrationChangeRecord(brokerId={broker}, brokerEpoch={epoch}, fenced={fenced},"
         " inControlledShutdown={shutting},{}",
     ),
 )

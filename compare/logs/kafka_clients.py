@@ -144,7 +144,11 @@ _ASSIGNMENT = re.compile(r"=(?:Assignment|ConnectAssignment|ExtendedAssignment)\
 
 _LIBRDKAFKA = table(
     (PollTimeout, "Application maximum poll interval ({allowed}ms) exceeded by {}"),
-    (SessionOver, "Consumer group session timed out (in join-state steady) after {} last error was {why}): {}"),
+    (
+        SessionOver,
+        "Consumer group session timed out (in join-state steady) after {} without a successful response from the group"
+        " coordinator (broker {coordinator}, last error was {why}): {}",
+    ),
     (SessionOver, "Consumer group session timed out (in join-state steady) after {}"),
     (
         Joined,

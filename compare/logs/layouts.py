@@ -186,6 +186,8 @@ _HEAD_PART = re.compile(
     | \[?1\d{{12}}\]?(?!\w) | 1\d{{9}}\.\d{{3,9}}(?=\s)
     | \[?{_LEVEL}(?:\s*\])?(?::|(?![\w.]))
     | \[(?!(?:Consumer|Worker|ShareConsumer)\ |Group|Kafka|Broker|Quorum|LogManager)[^\[\]]{{0,200}}\]
+    | Rocketmq\w{{1,40}}\s*:(?=\s)
+    | (?P<of_jboss>\([^()]{{1,120}}\))(?=\s)
     | \d{{1,7}}(?=\s)
     | ---(?=\s) | [-:|](?=\s)
     | (?P<logger>\.?[A-Za-z_$][\w$-]*+(?:\.[\w$-]++)++)(?:\[[^\[\]]{{0,120}}\])?
@@ -220,6 +222,8 @@ def split(line: str) -> tuple[str, str]:
         part = _HEAD_PART.match(line, at)
         if part is None or part.end() == at:
             break
+        if part.group("of_jboss") and not bracketed:
+            break  # a thread stands so behind a logger only
         if name := part.group("logger") or part.group("named"):
             if logger or not at:
                 break  # a class name at the beginning is that of an exception

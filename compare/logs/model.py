@@ -192,7 +192,7 @@ class Happening:
 
 @dataclass(frozen=True, slots=True)
 class Deploy:
-    """Members that were closed and started again one after another (``kind`` `restarts`), or one member that came and
+    """Members that were closed and started again one after another (``kind`` `restarts`), or members that came and
     went again and again (`flapping`); ``number``: as in `Rebalance.deploy`."""
 
     number: int
@@ -208,7 +208,8 @@ class GroupLog:
     client, or of all where the user names the group); ``kind``: else `plain`, `streams`, `connect` or `share`;
     ``events``: its lines in order of time; ``figures``: what was measured, by name (seconds); ``names``: what people
     call a member, by its id; ``moves``: of RocketMQ's members, who came and went and why, with the line, in order of
-    time; ``others``: lines of no group that tell about it.
+    time; ``others``: lines of no group that tell about it; ``apart``: files whose clocks are not of one zone, though
+    nothing tells how far they are apart.
     """
 
     system: str
@@ -223,6 +224,7 @@ class GroupLog:
     moves: Sequence[tuple[str, Event]] = ()
     others: Sequence[Event] = ()
     judged: bool = True
+    apart: Sequence[str] = ()
 
     @property
     def broker_seen(self) -> bool:

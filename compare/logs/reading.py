@@ -25,6 +25,7 @@ from compare.logs.client_events import (
 )
 from compare.logs.disorder import NOT_READ, READ, TextOrder, in_order
 from compare.logs.events import Event, Place, Stream
+from compare.logs.foreign import foreign
 from compare.logs.kafka_broker import of_broker
 from compare.logs.kafka_clients import is_idle_java, of_java, of_kafkajs, of_librdkafka, of_python
 from compare.logs.kafka_go_clients import of_go
@@ -141,8 +142,10 @@ class Sources:
         used: set[str] = set()
         for stream in self.streams:
             told = any(not isinstance(event, ALONE) for event in stream.events)
-            used.update(stream.files if told or stream.lines or stream.quoted else ())
+            used.update(stream.files if told or stream.is_known else ())
             name = stream.container or stream.name
+            for what, number in sorted(stream.foreign.items()):
+                rows.append(_row(name, number, None, f"{what}: of no group, and no cause of a rebalance by itself"))
             if stream.quoted:
                 why = "a client's or a broker's, quoted within other text, or in a layout that is not known"
                 rows.append(_row(name, stream.quoted, None, why))
@@ -226,7 +229,7 @@ def read(
             text.see(raw, shape.stamp)
             place = Place(stream, file.name, number, order, shape.stamp, shape.clock, shape.hint)
             event = _meaning(shape, shape.message, line, place)
-            if (event is not None or stream.lines or stream.quoted) and file.name not in stream.files:
+            if (event is not None or stream.is_known) and file.name not in stream.files:
                 stream.files.append(file.name)
             if event is None:
                 continue
@@ -240,7 +243,7 @@ def read(
     found.streams = [
         stream
         for _, stream in sorted(streams.items(), key=lambda item: (item[0][0], item[0][1] or ""))
-        if stream.events or stream.lines or stream.quoted
+        if stream.events or stream.is_known
     ]
     return found
 
@@ -308,6 +311,8 @@ def _meaning(shape: Unwrapped, message: str, line: str, place: Place) -> Event |
         stream.lines[library] = stream.lines.get(library, 0) + 1
         stream.read[library] = stream.read.get(library, 0) + (event is not None)
         return _as_a_start(event, library, stream)
+    if what := foreign(line):
+        stream.foreign[what] = stream.foreign.get(what, 0) + 1
     if (quoted := _SOMEBODYS.search(message)) and quoted.start():
         stream.quoted += 1
     if not logger and (match := _SETTING.match(message)):

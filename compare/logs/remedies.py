@@ -121,7 +121,7 @@ def _closed(log: GroupLog) -> str:
     if "flapping" in kinds:
         found.append("If an autoscaler did that, let it wait longer before it takes a member away again.")
     away = log.figures.get("away_clean_s")
-    if away is not None and "flapping" not in kinds:
+    if away is not None and kinds != {"flapping"}:
         setting = "group.consumer.session.timeout.ms of the broker" if _on_servers(log) else "session.timeout.ms"
         found.append(
             f"For restarts: static members (group.instance.id) with {setting} of {_ms(away)}; the longest restart took"

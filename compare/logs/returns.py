@@ -133,7 +133,7 @@ class Returns:
                 self._leave(member)
         if each.consumer_protocol and each.generation is None:  # an epoch that nobody heard of is missed by nobody
             self._last_in = {name: (last + 1, known, over) for name, (last, known, over) in self._last_in.items()}
-        for member in each.seen:
+        for member in (*each.seen, *(each.listed or ())):
             process = self._processes.of_member.get(member)
             if process is not None:
                 self._last_in[process] = (place, each.generation, each.over)
@@ -189,7 +189,7 @@ class Returns:
         if known is not None:
             return self._known_to_have_left(member, process, known, each)
         if old := self._processes.had(process, member, self._ever):
-            return self._while_there(old, process, each, place)
+            return self._while_there(old, process, each)
         if member in self._ever or not self._started_as(member, process, each):
             return None
         before = self.absent.of_client(member)
@@ -261,7 +261,7 @@ class Returns:
             process, member, is_dated, let_in, after, lambda event: _is_answer(event, came, each)
         )
 
-    def _while_there(self, old: str, process: Process, each: Rebalance, place: int) -> Return:
+    def _while_there(self, old: str, process: Process, each: Rebalance) -> Return:
         """The process has another id though nothing says that its old one was gone before."""
         every = self._recent(process, each.over)
         signs = every[:2]
@@ -274,15 +274,14 @@ class Returns:
         is_aiokafka = self._processes.library(process) == "aiokafka"  # unknown to the group it is if it was slow, too
         if not signs or (is_aiokafka and not any(isinstance(event, SessionOver) for event in every)):
             return Return((NEW_ID, AFTER_FENCING, AFTER_POLL, JOINED), None, signs, "the broker's log")
-        last, generation, over = self._last_in.get(process, (place - 1, None, 0.0))
+        _, generation, over = self._last_in.get(process, (0, None, 0.0))
         asked = max((event.generation or 0 for event in every if isinstance(event, UnknownMember)), default=0)
         if asked > (generation or 0):  # its lines tell of a later one than those of joining do
-            last, generation = place - 1, asked
+            generation = asked
         elif not asked and self._asked_to_join(process, over, signs[0].at):
             generation = None  # it may have been in a later one, the line about which is missing
-        elif place - last > 1:
-            return Return((AFTER_FENCING,), None, signs)
-        if generation is None or each.generation is None:
+        # A refusal that names no generation may be of a later one, about which the lines are missing.
+        if generation is None or each.generation is None or (not asked and each.generation - generation > 1):
             return Return((NEW_ID, AFTER_FENCING), None, signs, "the broker's log")
         if each.generation - generation > 1:
             return Return((AFTER_FENCING,), None, signs)

@@ -180,7 +180,7 @@ def _with_causes(
     for each in rebalances:
         before = found[-1] if found else None
         end = each.over + LATE_S
-        since = max(last, each.at - _BEFORE_S) if before else float("-inf")
+        since = max(last, each.at - _BEFORE_S) if before or _had_queues(each) else float("-inf")
         came = _within(members, since, end)
         moved = [known for known in _within(routes, since, end) if not (came and isinstance(known[1], BrokerBooted))]
         active = [known for known in odd if known[1].at <= end]
@@ -189,6 +189,15 @@ def _with_causes(
         found.append(replace(judged, events=lines))
         last = end - LATE_S
     return found
+
+
+def _had_queues(each: Rebalance) -> bool:
+    """Whether a client gives up queues first: it was in a rebalance before, of which no line is there."""
+    first: dict[int, Event] = {}
+    for event in each.events:
+        if isinstance(event, QueueAdded | QueueRemoved):
+            first.setdefault(id(event.stream), event)
+    return any(isinstance(event, QueueRemoved) for event in first.values())
 
 
 def _within(found: Found, since: float, end: float) -> Found:
@@ -221,7 +230,7 @@ def _judged(
         kind, event = (fresh or active)[0]
         names = [kind, "member_joined"] if came and came[0][0] == "member_joined" else [kind]
         members = (event.client,) if kind == "duplicate_client_id" and event.client else ()
-    elif before is None and (not moved or came):
+    elif before is None and (not moved or came) and (came or not _had_queues(each)):
         names = ["member_joined"]
     elif moved and not any(kind in {"member_left", "connection_closed", "heartbeat_expired"} for kind, _ in came):
         names = list(dict.fromkeys(kind for kind, _ in reversed(moved)))

@@ -61,5 +61,9 @@ def _happenings(client: str, own: Sequence[OfClient]) -> Iterator[Happening]:
                 polled = event if event.place.late else after
                 yield Happening(AFTER_POLL, polled.at, (client,), (event, after))
         elif isinstance(event, SessionOver):  # a process that stood still counts when it runs again
+            if (event.coordinator or 0) < 0:  # it knew of none: a broker that is gone counts nobody's session
+                or_else, decides = ("broker_down",), "the brokers' logs"
+                yield Happening("session_timeout", event.at, (client,), (event,), "", or_else, decides)
+                continue
             said = "by its own count: its coordinator may have missed it before, or when that answers again"
             yield Happening("session_timeout", event.at, (client,), (event,), said)

@@ -597,3 +597,79 @@ def test_brokers_that_write_one_file_do_not_make_a_client_id_double(name: str, t
     both.write_text("\n".join(sorted(lines, key=lambda line: line[:19])) + "\n", encoding="utf-8")
     causes = [cause for group in report([both])["groups"] for each in group["rebalances"] for cause in each["causes"]]
     assert ("duplicate_client_id" in causes, "member_joined" in causes) == (twice, True)
+
+
+def test_a_line_that_comes_with_the_next_poll_is_about_the_last_leave_before_it(tmp_path: Path) -> None:
+    """librdkafka's first of two such lines is missing: the member that came back may have closed the first time."""
+    for file in files_of("slow-confluent-41", "all_files"):
+        lines = unpacked(file).split(b"\n")
+        kept = [line for line in lines if b"exceeded by 203ms" not in line]
+        assert file.stem != "client-thumb-2.log" or len(kept) == len(lines) - 2
+        (tmp_path / file.stem).write_bytes(b"\n".join(kept))
+    told = report(sorted(tmp_path.iterdir()))
+    (group,) = [each for each in told["groups"] if each["group"] == truth_of("slow-confluent-41")["group"]]
+    causes = {each["generation"]: each["cause"] for each in group["rebalances"]}
+    assert (causes[2], causes[4]) == (None, "poll_interval_exceeded")
+
+
+def test_what_is_no_kafka_is_named_and_causes_nothing(tmp_path: Path) -> None:
+    """A health check by HTTP, a scanner by TLS, and something else, in the middle of a deploy."""
+    heads = {b"GET ": "HTTP", b"\x16\x03\x01\x00": "TLS", b"\xff\xf5\x00\x01": "another protocol, or more bytes"}
+    for file in files_of("rolling-deploy-41", "all_files"):
+        lines = unpacked(file).split(b"\n")
+        for number, head in enumerate(heads if file.stem == "broker.log" else ()):
+            size = int.from_bytes(head, "big", signed=True)
+            lines[20 * number : 20 * number] = [
+                b"[2026-11-23 10:32:10,000] WARN [SocketServer listenerType=BROKER, nodeId=1] Unexpected error from"
+                b" /10.0.0.5 (channelId=1); closing connection (org.apache.kafka.common.network.Selector)",
+                b"org.apache.kafka.common.network.InvalidReceiveException: Invalid receive (size = %d larger than"
+                b" 104857600)" % size,
+            ]
+        (tmp_path / file.stem).write_bytes(b"\n".join(lines))
+    told = report(sorted(tmp_path.iterdir()))
+    assert judge(truth_of("rolling-deploy-41"), told).found == judged("rolling-deploy-41", "all_files").found
+    assert judge(truth_of("rolling-deploy-41"), told).false == []
+    whys = sorted(each["why"] for each in told["not_understood"])
+    assert [why.startswith(name) for why, name in zip(whys, sorted(heads.values()), strict=True)] == [True] * 3
+
+
+def test_a_client_that_knows_no_coordinator_does_not_tell_whose_fault_that_is(tmp_path: Path) -> None:
+    """The only broker was killed: nobody counts the client's session until it is back."""
+    said = "Consumer group session timed out (in join-state steady) after 8008 ms without a successful response from"
+    told = {}
+    for broker in (-1, 1):
+        line = f"{said} the group coordinator (broker {broker}, last error was Success): revoking and rejoining"
+        path = tmp_path / f"c{broker}.log"
+        path.write_text(f"2026-11-29 18:44:15,229 WARNING kafka SESSTMOUT [c-1#consumer-1] [thrd:main]: {line}\n")
+        (group,) = report([path])["groups"]
+        (told[broker],) = group["events"]
+    assert (told[1]["cause"], told[1]["unknown"]) == ("session_timeout", None)
+    assert told[-1]["stated"] == []
+    assert told[-1]["unknown"]["candidates"] == ["session_timeout", "broker_down"]
+
+
+@rows(("old", "expected"), [(2, {2: "session_timeout", 3: "member_joined"}), (1, {2: "member_joined"})])
+def test_what_a_broker_decided_before_it_gave_the_group_up_counts_if_the_group_goes_on_with_it(
+    old: int, expected: dict[int, str], tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    """A broker that was killed reads the group when it starts, ends the sessions, and reads the group once more."""
+    a, b = (f"c-{n}-00000000-0000-4000-8000-00000000000{n}" for n in (1, 2))
+    new = "group instance id null; client reason: not provided"
+    starts = "Preparing to rebalance group g in state PreparingRebalance with old generation"
+    lines = {
+        "18:43:39,605": f"{starts} 0 (reason: Adding new member {a} with {new}).",
+        "18:43:40,111": "Stabilized group g generation 1 with 1 members.",
+        "18:44:21,366": "Loaded classic group g with 1 members.",
+        "18:44:29,371": f"Member {a} in group g has failed, removing it from the group.",
+        "18:44:29,373": f"{starts} 1 (reason: removing member {a} on heartbeat expiration).",
+        "18:44:29,376": "Group g with generation 2 is now empty.",
+        "18:44:29,931": "[GroupId=g] Unloading group metadata for generation 2.",
+        "18:44:31,418": f"Loaded classic group g with {2 - old} members.",
+        "18:44:31,485": f"{starts} {old} (reason: Adding new member {b} with {new}).",
+        "18:44:32,488": f"Stabilized group g generation {old + 1} with 1 members.",
+    }
+    path = tmp_path_factory.mktemp("given-up") / "broker.log"
+    head = "INFO [GroupCoordinator id=1 topic=__consumer_offsets partition=3]"
+    path.write_text("\n".join(f"[2026-11-29 {at}] {head} {line}" for at, line in lines.items()), encoding="utf-8")
+    (group,) = report([path])["groups"]
+    assert {each["generation"]: each["cause"] for each in group["rebalances"][1:]} == expected

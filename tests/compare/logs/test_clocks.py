@@ -7,7 +7,10 @@ from pathlib import Path
 
 import pytest
 
+from tests.compare.logs.judging import files_of, judge, unpacked
+from tests.compare.logs.judging import truth_of as known_of
 from tests.compare.logs.scoring import logs_of, report, truth_of
+from tests.rows import rows
 
 STAMP = re.compile(rb"^(\[?)(2026-11-\d\d)[T ](\d\d:\d\d:\d\d)([.,]\d+)(Z|[+-]\d\d:\d\d)?(?=[\] ])", re.MULTILINE)
 
@@ -103,3 +106,27 @@ def test_a_zone_that_is_stated_is_told() -> None:
 def text_of(name: str) -> str:
     (path,) = [path for path in logs_of("frozen-41", "both") if path.name == name]
     return path.read_text(encoding="utf-8")
+
+
+@rows(
+    ("hours", "tied"),
+    [(-0.5, True), (5.5, True), (-0.5, False), (-8, False)],
+)
+def test_brokers_of_several_zones(hours: float, tied: bool, tmp_path_factory: pytest.TempPathFactory) -> None:
+    """The second broker, which has the group next, prints the times of another zone. Partitions that both create, and
+    what both controllers read, tell which; without them generations that go back tell that it is another one."""
+    name = "broker-killed-confluent-3b-41"
+    folder = tmp_path_factory.mktemp("zones")
+    for file in files_of(name, "brokers_only"):
+        lines = (shifted(unpacked(file), hours) if file.stem == "broker-2.log" else unpacked(file)).split(b"\n")
+        shared = (b"Created log for partition", b"BrokerRegistrationChangeRecord")
+        kept = [line for line in lines if tied or not any(words in line for words in shared)]
+        (folder / file.stem).write_bytes(b"\n".join(kept))
+    told = report(sorted(folder.iterdir()))
+    (group,) = [each for each in told["groups"] if each["group"] == known_of(name)["group"]]
+    assert any("their zones differ" in note for note in group["notes"]) == (not tied)
+    if tied:
+        assert judge(known_of(name), told, "brokers_only").false == []
+    assert any(each["stated"] for each in group["rebalances"]) == tied
+    doubts = {each["candidates"][0] for one in group["rebalances"] for each in (one["unknown"] or {"each": []})["each"]}
+    assert tied or "session_timeout" in doubts

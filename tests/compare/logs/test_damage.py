@@ -4,6 +4,7 @@ import random
 import re
 from collections.abc import Callable
 from itertools import groupby
+from pathlib import Path
 
 import pytest
 
@@ -111,6 +112,29 @@ WHOLE, JNX = ((0, None),), "client-jnx-gamma.log"
         ),
         # By how long it waited it was in the generation that the broker completed three seconds before.
         ("slow-and-frozen-kafkajs-44", {"broker.log": ((7, 8),), "client-kaf-alpha.log": ((1, None),)}),
+        # The leader's line says that it was in the generation of which its own lines are missing.
+        (
+            "broker-frozen-java-3b-41",
+            {
+                "client-rt-1.log": ((0, 170),),
+                "client-rt-2.log": ((0, 139), (194, None)),
+                "client-rt-3.log": ((0, 174),),
+            },
+        ),
+        # Nobody's lines say that, and the refusal does not name the generation that it asked for.
+        (
+            "broker-frozen-java-3b-41",
+            {
+                "client-rt-1.log": ((0, 170),),
+                "client-rt-2.log": ((0, 139), (194, None)),
+                "client-rt-3.log": ((0, 148), (149, 174)),
+            },
+        ),
+        # Two threads of the broker print in another order than that of their times.
+        (
+            "consumer-protocol-confluent-44",
+            {"broker.log": ((0, 15), (16, 17), (15, 16), (17, None)), "client-rd-1.log": WHOLE},
+        ),
         # Two left, and nothing tells whether the first one's rebalance was through.
         ("rolling-deploy-busy-41", {"client-pcl-3.log": ((96, None),), "client-pcl-4.log": ((156, 245),)}),
     ],
@@ -125,3 +149,15 @@ def test_what_a_cut_leaves_open_is_a_doubt(
     judgement = judge(truth_of(name), report(sorted(folder.iterdir())))
     assert judgement.stated > 0
     assert judgement.false == []
+
+
+def test_a_client_that_gives_up_queues_first_had_come_before(tmp_path: Path) -> None:
+    """Its first lines are missing, and of a broker's log two minutes before."""
+    folder = INCIDENTS / "rmq-broker-and-name-server-55"
+    for file, parts in {"broker-b.log": ((0, 11), (92, None)), "client-mail-2.log": ((52, 54),)}.items():
+        lines = unpacked(folder / f"{file}.gz").split(b"\n")
+        (tmp_path / file).write_bytes(b"\n".join(line for begin, end in parts for line in lines[begin:end]))
+    told = report(sorted(tmp_path.iterdir()))
+    (group,) = [each for each in told["groups"] if each["group"] == truth_of(folder.name)["group"]]
+    assert group["rebalances"][0]["stated"] == []
+    assert {"broker_down", "member_joined"} <= set(group["rebalances"][0]["unknown"]["candidates"])

@@ -111,3 +111,18 @@ def test_python_loggers_have_their_names_in_brackets_or_without(subtests: pytest
 def test_a_thread_in_brackets_is_no_logger() -> None:
     found = unwrapped(f"2026-11-22T01:39:11.250Z INFO [pool.worker.7] org.apache.kafka.clients.Consumer: {JOINS}")
     assert (found.logger, found.message) == ("org.apache.kafka.clients.Consumer", JOINS)
+
+
+def test_jboss_puts_the_thread_in_parentheses_behind_the_logger() -> None:
+    """As Quarkus and WildFly print; an application's own parentheses belong to its message."""
+    logger = "org.apa.kaf.cli.con.int.ConsumerCoordinator"
+    found = unwrapped(f"2026-11-22 01:39:11,250 INFO  [{logger}] (kafka-coordinator | g) {JOINS}")
+    assert (found.logger, found.message) == (logger, JOINS)
+    own = unwrapped(f"2026-11-22 01:39:11,250 INFO  [main] (retry) {JOINS}")
+    assert own.message == f"(retry) {JOINS}"
+
+
+def test_rocketmqs_loggers_have_no_package() -> None:
+    said = "new consumer connected, group: g CONSUME_PASSIVELY CLUSTERING channel: ClientChannelInfo"
+    line = f"2026-11-22 01:39:11.250  INFO 1 --- [HeartbeatThread] RocketmqBroker                 : {said}"
+    assert unwrapped(line).message == said
