@@ -12,7 +12,7 @@ Who subscribes to what, and the order in which static members go first (spec 5.2
 Partitions as queues of the shared model.
 """
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import NamedTuple, TypeAlias
@@ -46,9 +46,11 @@ class Subscription(NamedTuple):
 @dataclass(frozen=True, slots=True)
 class HeldNumbers:
     """The members' claims as numbers of partitions that there are, each claimed once: ``numbers[i]`` are those of
-    ``members[i]``, in any order. ``iterated`` puts those of a member in iteration order, which few have to be asked."""
+    ``members[i]``, in any order, ``claimed`` all of them. ``iterated`` puts those of a member in iteration order, which
+    few have to be asked."""
 
     numbers: Sequence[Sequence[int]]
+    claimed: Collection[int]
     iterated: Callable[[Sequence[int]], list[int]]
 
 

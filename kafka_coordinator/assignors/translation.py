@@ -15,7 +15,7 @@ import hashlib
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache, partial
-from itertools import groupby
+from itertools import accumulate, groupby
 from operator import itemgetter
 from typing import Literal, TypeAlias
 
@@ -112,14 +112,14 @@ class Numbers:
         if len(set(ids.values())) != len(ids):
             raise StrategyError("topic_ids: two topics have one id, expected a different one for each")
         topics_of = _Subscriptions(self.topics)
-        held = self._held(previous) if alike and previous and self.plain else None
+        held = self._held(previous, ids) if alike and previous and self.plain else None
         if held is not None and len(topics_of[self.members[0].subscription]) == len(self.topics):
             return GroupMetadata(
                 self.topics,
                 tuple([_member(member, topics_of) for member in self.members]),
                 self.group.replica_racks,
                 ids,
-                held=HeldNumbers(held, partial(self._iterated, ids)),
+                held=held,
             )
         claims = self._plain_claims(previous or {})
         if claims is None:
@@ -142,18 +142,24 @@ class Numbers:
         withheld = {queues[number]: self.members[position].id for number, position in answer.withheld.items()}
         return Allocation.trusted(self.group, owned, withheld, gone)
 
-    def _held(self, previous: Owned) -> list[list[int]] | None:
-        """Of each member the numbers of what it had, in that order; None where a queue is gone or is owned twice, or
-        nobody is there. The group's own queues, as an allocation of it has them, are known without a comparison."""
-        had = [tuple(previous.get(member.id, ())) for member in self.members]
-        for known, key in ((map(id, self.queues), id), (self.queues, None)):
-            find = dict(zip(known, range(len(self.queues)), strict=True)).__getitem__
+    def _held(self, previous: Owned, ids: Mapping[str, int]) -> HeldNumbers | None:
+        """What each member had, by number; None where a queue is gone or is owned twice, or nobody is there."""
+        first = dict(zip(self.topics, accumulate(self.topics.values(), initial=0), strict=False))
+        held: list[list[int]] = []
+        for member in self.members:
+            had = tuple(previous.get(member.id, ()))
             try:
-                held = [list(map(find, queues if key is None else map(key, queues))) for queues in had]
-            except KeyError:
-                continue
-            return held if held and len(set().union(*held)) == sum(map(len, held)) else None
-        return None
+                numbers = [first[topic] + number for topic, _, number in had]
+                found = _picked(self.queues, numbers) if numbers else ()
+            except LookupError:
+                return None
+            if found != had:  # mostly the very objects, which are equal without being looked into
+                return None
+            held.append(numbers)
+        claimed = set[int]().union(*held)
+        if not held or len(claimed) < sum(map(len, held)):
+            return None
+        return HeldNumbers(held, claimed, partial(self._iterated, ids))
 
     def _iterated(self, ids: Mapping[str, int], numbers: Sequence[int]) -> list[int]:
         """Partition numbers in the order in which Java's map of sets lists them."""

@@ -66,10 +66,11 @@ def uniform_homogeneous(group: inputs.GroupMetadata) -> inputs.Assignment:
         # The coordinator makes the set of ids of a HashSet of names.
         names = string_entry_order(members[0].topics, size_for_set_of(len(members[0].topics)))
         order = tuple(topic_order(group, names))
-    held = group.held or inputs.HeldNumbers(
-        [_numbers(member.claims, subscribed, group) if member.claims else [] for member in members], list
-    )
-    claimed = set[int]().union(*held.numbers)
+    held = group.held
+    if held is None:
+        numbers = [_numbers(member.claims, subscribed, group) if member.claims else [] for member in members]
+        held = inputs.HeldNumbers(numbers, set[int]().union(*numbers), list)
+    claimed = held.claimed
     every = chain.from_iterable([range(first[topic], first[topic] + group.topics[topic]) for topic in order])
     unassigned = [number for number in every if number not in claimed] if claimed else list(every)
     total = sum(group.topics[topic] for topic in subscribed)
