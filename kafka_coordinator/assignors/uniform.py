@@ -68,8 +68,8 @@ def uniform_homogeneous(group: inputs.GroupMetadata) -> inputs.Assignment:
         order = tuple(topic_order(group, names))
     held = group.held
     if held is None:
-        numbers = [_numbers(member.claims, subscribed, group) if member.claims else [] for member in members]
-        held = inputs.HeldNumbers(numbers, set[int]().union(*numbers), list)
+        claims = [_numbers(member.claims, subscribed, group) if member.claims else [] for member in members]
+        held = inputs.HeldNumbers(claims, set[int]().union(*claims), list)
     claimed = held.claimed
     every = chain.from_iterable([range(first[topic], first[topic] + group.topics[topic]) for topic in order])
     unassigned = [number for number in every if number not in claimed] if claimed else list(every)
