@@ -15,7 +15,7 @@ import hashlib
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache, partial
-from itertools import accumulate, groupby
+from itertools import accumulate
 from operator import itemgetter
 from typing import Literal, TypeAlias
 
@@ -24,8 +24,6 @@ from kafka_coordinator.assignors.uniform import id_hash
 from protocols import java
 from protocols.errors import StrategyError
 from protocols.groups import Allocation, Group, Member, plain_queues
-
-_TOPIC, _BROKER = itemgetter(0), itemgetter(1)
 
 Owned = Mapping[str, Iterable[java.Queue]]
 """Member id to queues, as an `Allocation` has them."""
@@ -121,9 +119,7 @@ class Numbers:
                 ids,
                 held=held,
             )
-        claims = self._plain_claims(previous or {})
-        if claims is None:
-            claims = self._claims(previous or {})
+        claims = self._claims(previous or {})
         members = tuple([_member(member, topics_of, _iterated(claims[member.id], ids)) for member in self.members])
         return GroupMetadata(self.topics, members, self.group.replica_racks, ids)
 
@@ -169,28 +165,6 @@ class Numbers:
             claims.setdefault(topic, []).append(partition)
         number_of = {(self.queues[number][0], self.queues[number][2]): number for number in numbers}
         return [number_of[each] for each in _iterated(claims, ids)]
-
-    def _plain_claims(self, previous: Owned) -> dict[str, dict[str, list[int]]] | None:
-        """The same as `_claims` in less time; None where queues have brokers, are gone, or are owned twice."""
-        if not self.plain:
-            return None
-        plain_claims: dict[str, dict[str, list[int]]] = {}
-        numbers: dict[str, list[int]] = {}
-        for member in self.members:
-            claims: dict[str, list[int]] = {}
-            queues = list(previous.get(member.id, ()))
-            if any(map(_BROKER, queues)):
-                return None
-            for topic, run in groupby(queues, _TOPIC):
-                claims.setdefault(topic, []).extend([queue[2] for queue in run])
-            for topic, listed in claims.items():
-                numbers.setdefault(topic, []).extend(listed)
-            plain_claims[member.id] = claims
-        for topic, every in numbers.items():
-            count = self.topics.get(topic, 0)
-            if len(set(every)) < len(every) or min(every) < 0 or max(every) >= count:
-                return None
-        return plain_claims
 
     def _claims(self, previous: Owned) -> dict[str, dict[str, list[int]]]:
         """Member to topic to the partitions that it had and that there still are, each for the first owner only."""
