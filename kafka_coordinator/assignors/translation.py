@@ -70,27 +70,16 @@ class Numbers:
         """
         topics_of = _Subscriptions(None)
         partitions = None if self.plain or not previous else self._partitions()
-        members = []
-        for member in self.members:
-            claims: tuple[Partition, ...] = ()
-            claim_generation = None
+        members = [_member(member, topics_of) for member in self.members]
+        for position, member in enumerate(self.members if previous else ()):
             if previous and member.id in previous:
-                claim_generation = generation
                 if partitions is None:
                     claims = tuple([(topic, number) for topic, broker, number in previous[member.id] if not broker])
                 else:
                     claims = tuple([partitions[queue] for queue in previous[member.id] if queue in partitions])
-            members.append(
-                Subscription(
-                    member.id,
-                    topics_of[member.subscription],
-                    member.instance_id,
-                    member.rack,
-                    claims,
-                    claim_generation,
-                    claim_generation,
+                members[position] = members[position]._replace(
+                    claims=claims, claim_generation=generation, generation_field=generation
                 )
-            )
         return GroupMetadata(self.topics, tuple(members), self.group.replica_racks, rates=rates or {})
 
     def for_server(
