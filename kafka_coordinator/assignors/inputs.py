@@ -152,10 +152,14 @@ def subscribers(group: GroupMetadata, order: Sequence[int]) -> dict[str, list[in
     return found
 
 
+def kinds(subscriptions: Iterable[tuple[str, ...]]) -> list[tuple[str, ...]]:
+    """The different ones of these; equal ones are mostly one object, which is hashed once."""
+    return list(dict.fromkeys({id(each): each for each in subscriptions}.values()))
+
+
 def require_known_topics(group: GroupMetadata) -> None:
     """Raise as the server-side assignors do where a member subscribes to a topic that does not exist."""
-    subscriptions = dict.fromkeys(member.topics for member in group.members)
-    for subscription in subscriptions:
+    for subscription in kinds(member.topics for member in group.members):
         for topic in subscription:
             if topic not in group.topics:
                 raise AssignorError(

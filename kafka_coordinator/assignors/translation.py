@@ -19,7 +19,7 @@ from itertools import accumulate
 from operator import itemgetter
 from typing import Literal, TypeAlias
 
-from kafka_coordinator.assignors.inputs import Assignment, GroupMetadata, HeldNumbers, Partition, Subscription
+from kafka_coordinator.assignors.inputs import Assignment, GroupMetadata, HeldNumbers, Partition, Subscription, kinds
 from kafka_coordinator.assignors.uniform import id_hash
 from protocols import java
 from protocols.errors import StrategyError
@@ -209,7 +209,7 @@ def same_subscriptions(group: Group) -> bool:
     """The coordinator's "homogeneous" (spec 6.8): all members name the same topics, or all use one same pattern."""
     if any(member.pattern is not None for member in group.members):
         return len({member.pattern for member in group.members}) == 1
-    return len({frozenset(topics) for topics in {member.subscription for member in group.members}}) <= 1
+    return len({frozenset(topics) for topics in kinds(member.subscription for member in group.members)}) <= 1
 
 
 def topic_id(topic: str, given: object = None) -> int:

@@ -121,7 +121,7 @@ _TOPIC = itemgetter(0)
 
 def homogeneous(group: inputs.GroupMetadata) -> bool:
     """Whether all members subscribe to the same topics (spec 6.8, for groups that subscribe by name)."""
-    subscriptions = list(dict.fromkeys(member.topics for member in group.members))
+    subscriptions = inputs.kinds(member.topics for member in group.members)
     return all(set(subscription) == set(subscriptions[0]) for subscription in subscriptions)
 
 
