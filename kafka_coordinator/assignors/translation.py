@@ -53,7 +53,8 @@ class Numbers:
             of_topic = group.topics[topic]
             topics[topic] = len(of_topic)
             queues += of_topic
-            if of_topic != plain_queues(topic, len(of_topic)):
+            known = plain_queues(topic, len(of_topic))
+            if of_topic is not known and of_topic != known:
                 plain = False
                 ascending = ascending and of_topic == java.sort_queues(of_topic)
         by_id = {member.id: member for member in group.members}
