@@ -124,8 +124,10 @@ class Group:
         Raises `GroupError` that names the topic or member at fault.
         """
         queues = {topic: _queues_of(topic, count) for topic, count in topics.items()}
+        # Equal subscriptions are one tuple, so that they are told to be equal without being looked into.
+        shared: dict[tuple[str, ...], tuple[str, ...]] = {}
         return cls(
-            members=tuple(_member_of(id, given, queues) for id, given in members.items()),
+            members=tuple(_member_of(id, given, queues, shared) for id, given in members.items()),
             topics=queues,
             replica_racks={
                 topic: tuple(tuple(racks) for racks in partitions)
@@ -151,7 +153,7 @@ class Group:
 
     def joined_by(self, id: str, member: Iterable[str] | MemberFields) -> Self:
         """The group after a member joined; the arguments are as in `Group.of`."""
-        return replace(self, members=(*self.members, _member_of(id, member, self.topics)))
+        return replace(self, members=(*self.members, _member_of(id, member, self.topics, {})))
 
     def with_queues(self, topics: Mapping[str, QueueCount]) -> Self:
         """The group with these topics' queues added or changed; replica racks of changed topics are dropped."""
@@ -196,7 +198,12 @@ def plain_queues(topic: str, count: int) -> tuple[Queue, ...]:
     return tuple([Queue(topic, "", number) for number in range(count)])
 
 
-def _member_of(id: str, given: Iterable[str] | MemberFields, topics: Iterable[str]) -> Member:
+def _member_of(
+    id: str,
+    given: Iterable[str] | MemberFields,
+    topics: Iterable[str],
+    shared: dict[tuple[str, ...], tuple[str, ...]],
+) -> Member:
     fields: MemberFields = given if isinstance(given, Mapping) else {"subscribe": given}
     unknown = [name for name in fields if name not in _MEMBER_FIELDS]
     if unknown:
@@ -209,7 +216,10 @@ def _member_of(id: str, given: Iterable[str] | MemberFields, topics: Iterable[st
         if subscribe:
             raise GroupError(f"member {id!r}: give either subscribe or pattern, not both")
         subscribe = _matching(id, pattern, topics)
-    return Member(id, tuple(subscribe), pattern, *(fields.get(name) for name in _MEMBER_FIELDS[2:]))
+    subscription = tuple(subscribe)
+    return Member(
+        id, shared.setdefault(subscription, subscription), pattern, *(fields.get(name) for name in _MEMBER_FIELDS[2:])
+    )
 
 
 def _matching(id: str, pattern: str, topics: Iterable[str]) -> tuple[str, ...]:

@@ -1,4 +1,4 @@
-"""Plays the golden vectors of Kafka's assignors: `assignors-*.jsonl.gz`, format in tests/golden/kafka/FORMAT.md.
+"""Plays the golden vectors of Kafka's assignors: `assignors-*.jsonl.gz`, format in examples/recordings/kafka/FORMAT.md.
 
 The recorded orders (`member_order`, `topic_order`, the order of `previous`) are fed in as they are. Compared are
 `expected` per member, `expected_error`, `withheld` per partition, `quirk`, `subscription_type` and

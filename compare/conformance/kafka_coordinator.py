@@ -1,9 +1,9 @@
 """Plays the golden traces of Kafka's group coordinator: `coordinator-*.jsonl.gz`, both protocols.
 
 The coordinator node itself is fed, one request a step, in a world of its own; format in
-tests/golden/kafka/FORMAT-coordinator.md. Every step is compared whole: answer, answers to parked requests with their
-times, state or timeline. Member ids are real on both sides: those that the coordinator makes up are handed to it from
-the recording, in the order in which they appear there.
+examples/recordings/kafka/FORMAT-coordinator.md. Every step is compared whole: answer, answers to parked requests with
+their times, state or timeline. Member ids are real on both sides: those that the coordinator makes up are handed to it
+from the recording, in the order in which they appear there.
 """
 
 from collections.abc import Iterator, Mapping, Sequence

@@ -22,7 +22,6 @@ from compare.testing.handling import Handling
 from compare.testing.interruptions import Interruption
 from compare.testing.plans import DEFAULT, STRATEGIES, Members, Plan, QueueCounts, SharedPlan, strategy_of
 from compare.testing.records import Records
-from compare.testing.removed import REMOVED, HasRemoved
 from compare.testing.rocketmq.push_consumer import PushConsumer
 from compare.testing.transactions import Transactions
 from compare.testing.world import World
@@ -49,7 +48,7 @@ SETTLE_S = 600.0
 """Virtual seconds that a group is given to settle, if nobody says otherwise."""
 
 
-class Group(Events, OneGroup, HasRemoved):
+class Group(Events, OneGroup):
     """One group in one system (``kafka`` or ``rocketmq``). It begins to live at the first question or event.
 
     Calling it makes another group of the same system on the same clock; see `__call__` for what can be said. Events
@@ -250,7 +249,10 @@ class Group(Events, OneGroup, HasRemoved):
         if iscoroutine(code):
             code.close()
         if iscoroutine(code) or iscoroutinefunction(code):
-            raise UserError(f"group.run: {REMOVED['virtual_loop']}")
+            raise UserError(
+                "group.run: coroutines do not run in virtual time: run them with asyncio.run and the fixture"
+                " kafka_broker, see docs/testing.md"
+            )
         return self.handling.run(code, seconds=seconds)
 
     def watch(self, handler: Callable[P, R]) -> Callable[P, R]:

@@ -5,7 +5,6 @@ Then figures (`compare.auditing`, on Spark where there are many groups), explana
 asks of columns is read here, too: conditions (`--fail-if 'max_over_mean > 1.5'`) and orders (`--sort lag`).
 """
 
-import gc
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
@@ -38,6 +37,7 @@ from compare.verbs.options import (
     save_report,
 )
 from protocols import UserError
+from protocols.engine.simulation import no_cycle_search
 
 _SAME = ("==", "!=")
 
@@ -189,7 +189,7 @@ def audit(
         from compare import spark
 
         spark.warm_up()  # The JVM starts while the sources are read.
-    with _no_looking_for_cycles(), _progress() as tell:
+    with no_cycle_search(), _progress() as tell:
         over = rate_over if weight == "rate" else None
         gathered = gather_rated(sources, tell, command_config, timeout, over)
     if engine == "auto":
@@ -204,7 +204,7 @@ def audit(
         click.echo(f"Counted on {spark_version()}.", err=True)
     if weight is not None:
         _say_what_weighs(weight, groups)
-    with _no_looking_for_cycles():
+    with no_cycle_search():
         explained = sorted_by_column(explain_all(groups, weight), sort)
         asked = answers(question, explained) if ask or question != Question() else None
     _print(explained, gathered.skipped, before, asked, question, format)
@@ -263,7 +263,7 @@ def _say_what_was_skipped(skipped: Sequence[Skipped]) -> None:
 def _write_report(path: Path, explained: Sequence[Explained], skipped: Sequence[Skipped], weight: str | None) -> None:
     from compare.showing.audit.page import write_report
 
-    with _no_looking_for_cycles():
+    with no_cycle_search():
         page = write_report({**document(explained, skipped, pictures=True), "weight": weight})
     save_report(path, page)
 
@@ -287,19 +287,6 @@ def spark_version() -> str:
 
     session = spark.session()
     return f"Spark {session.version} ({session.sparkContext.master})"
-
-
-@contextmanager
-def _no_looking_for_cycles() -> Iterator[None]:
-    """Millions of small records that live to the end: to look for cycles among them again and again takes a third of
-    the time of a large audit, and finds none."""
-    was_on = gc.isenabled()
-    gc.disable()
-    try:
-        yield
-    finally:
-        if was_on:
-            gc.enable()
 
 
 @contextmanager

@@ -49,7 +49,7 @@ class Claims:
 
 def highest_generation(group: GroupMetadata, before: int = NO_GENERATION) -> int:
     """The highest generation of any claims, ``before`` included: what an assignor object remembers (spec 5.8)."""
-    return max([before, *map(_generation, group.members)])
+    return max([before, *[each.claim_generation for each in group.members if each.claim_generation is not None]])
 
 
 def _generation(member: Subscription) -> int:

@@ -12,7 +12,7 @@ Who subscribes to what, and the order in which static members go first (spec 5.2
 Partitions as queues of the shared model.
 """
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import NamedTuple, TypeAlias
@@ -46,9 +46,11 @@ class Subscription(NamedTuple):
 @dataclass(frozen=True, slots=True)
 class HeldNumbers:
     """The members' claims as numbers of partitions that there are, each claimed once: ``numbers[i]`` are those of
-    ``members[i]``, in any order. ``iterated`` puts those of a member in iteration order, which few have to be asked."""
+    ``members[i]``, in any order, ``claimed`` all of them. ``iterated`` puts those of a member in iteration order, which
+    few have to be asked."""
 
     numbers: Sequence[Sequence[int]]
+    claimed: Collection[int]
     iterated: Callable[[Sequence[int]], list[int]]
 
 
@@ -150,10 +152,14 @@ def subscribers(group: GroupMetadata, order: Sequence[int]) -> dict[str, list[in
     return found
 
 
+def kinds(subscriptions: Iterable[tuple[str, ...]]) -> list[tuple[str, ...]]:
+    """The different ones of these; equal ones are mostly one object, which is hashed once."""
+    return list(dict.fromkeys({id(each): each for each in subscriptions}.values()))
+
+
 def require_known_topics(group: GroupMetadata) -> None:
     """Raise as the server-side assignors do where a member subscribes to a topic that does not exist."""
-    subscriptions = dict.fromkeys(member.topics for member in group.members)
-    for subscription in subscriptions:
+    for subscription in kinds(member.topics for member in group.members):
         for topic in subscription:
             if topic not in group.topics:
                 raise AssignorError(

@@ -15,17 +15,15 @@ import hashlib
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache, partial
-from itertools import groupby
+from itertools import accumulate
 from operator import itemgetter
 from typing import Literal, TypeAlias
 
-from kafka_coordinator.assignors.inputs import Assignment, GroupMetadata, HeldNumbers, Partition, Subscription
+from kafka_coordinator.assignors.inputs import Assignment, GroupMetadata, HeldNumbers, Partition, Subscription, kinds
 from kafka_coordinator.assignors.uniform import id_hash
 from protocols import java
 from protocols.errors import StrategyError
 from protocols.groups import Allocation, Group, Member, plain_queues
-
-_TOPIC, _BROKER = itemgetter(0), itemgetter(1)
 
 Owned = Mapping[str, Iterable[java.Queue]]
 """Member id to queues, as an `Allocation` has them."""
@@ -55,7 +53,8 @@ class Numbers:
             of_topic = group.topics[topic]
             topics[topic] = len(of_topic)
             queues += of_topic
-            if of_topic != plain_queues(topic, len(of_topic)):
+            known = plain_queues(topic, len(of_topic))
+            if of_topic is not known and of_topic != known:
                 plain = False
                 ascending = ascending and of_topic == java.sort_queues(of_topic)
         by_id = {member.id: member for member in group.members}
@@ -72,27 +71,16 @@ class Numbers:
         """
         topics_of = _Subscriptions(None)
         partitions = None if self.plain or not previous else self._partitions()
-        members = []
-        for member in self.members:
-            claims: tuple[Partition, ...] = ()
-            claim_generation = None
+        members = [_member(member, topics_of) for member in self.members]
+        for position, member in enumerate(self.members if previous else ()):
             if previous and member.id in previous:
-                claim_generation = generation
                 if partitions is None:
                     claims = tuple([(topic, number) for topic, broker, number in previous[member.id] if not broker])
                 else:
                     claims = tuple([partitions[queue] for queue in previous[member.id] if queue in partitions])
-            members.append(
-                Subscription(
-                    member.id,
-                    topics_of[member.subscription],
-                    member.instance_id,
-                    member.rack,
-                    claims,
-                    claim_generation,
-                    claim_generation,
+                members[position] = members[position]._replace(
+                    claims=claims, claim_generation=generation, generation_field=generation
                 )
-            )
         return GroupMetadata(self.topics, tuple(members), self.group.replica_racks, rates=rates or {})
 
     def for_server(
@@ -112,18 +100,16 @@ class Numbers:
         if len(set(ids.values())) != len(ids):
             raise StrategyError("topic_ids: two topics have one id, expected a different one for each")
         topics_of = _Subscriptions(self.topics)
-        held = self._held(previous) if alike and previous and self.plain else None
+        held = self._held(previous, ids) if alike and previous and self.plain else None
         if held is not None and len(topics_of[self.members[0].subscription]) == len(self.topics):
             return GroupMetadata(
                 self.topics,
                 tuple([_member(member, topics_of) for member in self.members]),
                 self.group.replica_racks,
                 ids,
-                held=HeldNumbers(held, partial(self._iterated, ids)),
+                held=held,
             )
-        claims = self._plain_claims(previous or {})
-        if claims is None:
-            claims = self._claims(previous or {})
+        claims = self._claims(previous or {})
         members = tuple([_member(member, topics_of, _iterated(claims[member.id], ids)) for member in self.members])
         return GroupMetadata(self.topics, members, self.group.replica_racks, ids)
 
@@ -142,18 +128,24 @@ class Numbers:
         withheld = {queues[number]: self.members[position].id for number, position in answer.withheld.items()}
         return Allocation.trusted(self.group, owned, withheld, gone)
 
-    def _held(self, previous: Owned) -> list[list[int]] | None:
-        """Of each member the numbers of what it had, in that order; None where a queue is gone or is owned twice, or
-        nobody is there. The group's own queues, as an allocation of it has them, are known without a comparison."""
-        had = [tuple(previous.get(member.id, ())) for member in self.members]
-        for known, key in ((map(id, self.queues), id), (self.queues, None)):
-            find = dict(zip(known, range(len(self.queues)), strict=True)).__getitem__
+    def _held(self, previous: Owned, ids: Mapping[str, int]) -> HeldNumbers | None:
+        """What each member had, by number; None where a queue is gone or is owned twice, or nobody is there."""
+        first = dict(zip(self.topics, accumulate(self.topics.values(), initial=0), strict=False))
+        held: list[list[int]] = []
+        for member in self.members:
+            had = tuple(previous.get(member.id, ()))
             try:
-                held = [list(map(find, queues if key is None else map(key, queues))) for queues in had]
-            except KeyError:
-                continue
-            return held if held and len(set().union(*held)) == sum(map(len, held)) else None
-        return None
+                numbers = [first[topic] + number for topic, _, number in had]
+                found = _picked(self.queues, numbers) if numbers else ()
+            except LookupError:
+                return None
+            if found != had:  # mostly the very objects, which are equal without being looked into
+                return None
+            held.append(numbers)
+        claimed = set[int]().union(*held)
+        if not held or len(claimed) < sum(map(len, held)):
+            return None
+        return HeldNumbers(held, claimed, partial(self._iterated, ids))
 
     def _iterated(self, ids: Mapping[str, int], numbers: Sequence[int]) -> list[int]:
         """Partition numbers in the order in which Java's map of sets lists them."""
@@ -163,28 +155,6 @@ class Numbers:
             claims.setdefault(topic, []).append(partition)
         number_of = {(self.queues[number][0], self.queues[number][2]): number for number in numbers}
         return [number_of[each] for each in _iterated(claims, ids)]
-
-    def _plain_claims(self, previous: Owned) -> dict[str, dict[str, list[int]]] | None:
-        """The same as `_claims` in less time; None where queues have brokers, are gone, or are owned twice."""
-        if not self.plain:
-            return None
-        plain_claims: dict[str, dict[str, list[int]]] = {}
-        numbers: dict[str, list[int]] = {}
-        for member in self.members:
-            claims: dict[str, list[int]] = {}
-            queues = list(previous.get(member.id, ()))
-            if any(map(_BROKER, queues)):
-                return None
-            for topic, run in groupby(queues, _TOPIC):
-                claims.setdefault(topic, []).extend([queue[2] for queue in run])
-            for topic, listed in claims.items():
-                numbers.setdefault(topic, []).extend(listed)
-            plain_claims[member.id] = claims
-        for topic, every in numbers.items():
-            count = self.topics.get(topic, 0)
-            if len(set(every)) < len(every) or min(every) < 0 or max(every) >= count:
-                return None
-        return plain_claims
 
     def _claims(self, previous: Owned) -> dict[str, dict[str, list[int]]]:
         """Member to topic to the partitions that it had and that there still are, each for the first owner only."""
@@ -240,7 +210,7 @@ def same_subscriptions(group: Group) -> bool:
     """The coordinator's "homogeneous" (spec 6.8): all members name the same topics, or all use one same pattern."""
     if any(member.pattern is not None for member in group.members):
         return len({member.pattern for member in group.members}) == 1
-    return len({frozenset(topics) for topics in {member.subscription for member in group.members}}) <= 1
+    return len({frozenset(topics) for topics in kinds(member.subscription for member in group.members)}) <= 1
 
 
 def topic_id(topic: str, given: object = None) -> int:

@@ -66,10 +66,11 @@ def uniform_homogeneous(group: inputs.GroupMetadata) -> inputs.Assignment:
         # The coordinator makes the set of ids of a HashSet of names.
         names = string_entry_order(members[0].topics, size_for_set_of(len(members[0].topics)))
         order = tuple(topic_order(group, names))
-    held = group.held or inputs.HeldNumbers(
-        [_numbers(member.claims, subscribed, group) if member.claims else [] for member in members], list
-    )
-    claimed = set[int]().union(*held.numbers)
+    held = group.held
+    if held is None:
+        claims = [_numbers(member.claims, subscribed, group) if member.claims else [] for member in members]
+        held = inputs.HeldNumbers(claims, set[int]().union(*claims), list)
+    claimed = held.claimed
     every = chain.from_iterable([range(first[topic], first[topic] + group.topics[topic]) for topic in order])
     unassigned = [number for number in every if number not in claimed] if claimed else list(every)
     total = sum(group.topics[topic] for topic in subscribed)
@@ -120,7 +121,7 @@ _TOPIC = itemgetter(0)
 
 def homogeneous(group: inputs.GroupMetadata) -> bool:
     """Whether all members subscribe to the same topics (spec 6.8, for groups that subscribe by name)."""
-    subscriptions = list(dict.fromkeys(member.topics for member in group.members))
+    subscriptions = inputs.kinds(member.topics for member in group.members)
     return all(set(subscription) == set(subscriptions[0]) for subscription in subscriptions)
 
 

@@ -95,7 +95,6 @@ if TYPE_CHECKING:
         UNKNOWN_MEMBER_ID,
     )
     from kafka_coordinator.frame_sizes import REQUESTS, SIZES
-    from kafka_coordinator.group_sizes import Alike, metadata_batch_bytes, sync_bytes, target_batch_bytes
     from kafka_coordinator.messages import (
         CONSUMER_PROTOCOL_TYPE,
         ConsumerGroupDescribe,

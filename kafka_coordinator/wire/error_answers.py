@@ -67,6 +67,13 @@ _SAME: Final = frozenset(
 )
 """Fields of an answer's item that repeat those of the request."""
 
+_INVALID: Final[Mapping[type[Request], str]] = {
+    requests.Produce: "base_offset",
+    requests.DeleteRecords: "low_watermark",
+    requests.InitProducerId: "producer_epoch",
+}
+"""The number beside the error to which Kafka's code gives -1. Others are 0 where their schema has no default."""
+
 _EMPTY: Final[Mapping[str, object]] = {"bool": False, "string": "", "bytes": b"", "uuid": NO_ID}
 
 
@@ -83,12 +90,15 @@ def error_answer(state: BrokerState, now: Time, request: Request, code: ErrorCod
     places = _PLACES.get(type(request), ())
     if hasattr(request.body, _ONE_TRANSACTION[0][0]):
         places = _ONE_TRANSACTION
-    made = _told(kind, request.body, code, places)
+    error: dict[str, object] = {"error_code": code, "partition_error_code": code}
+    if type(request) in _INVALID:
+        error[_INVALID[type(request)]] = -1
+    made = _told(kind, request.body, error, places)
     return Answer(request.correlation, made)
 
 
-def _told(kind: entities.Kind, asked: object, code: ErrorCode, places: Sequence[tuple[str, str]]) -> Entity:
-    """An entity of the answer, from what the request has in its place."""
+def _told(kind: entities.Kind, asked: object, error: Mapping[str, object], places: Sequence[tuple[str, str]]) -> Entity:
+    """An entity of the answer, from what the request has in its place. ``error``: the fields of the innermost one."""
     given: dict[str, object] = {"throttle_time": NO_THROTTLE}
     given |= {name: getattr(asked, name) for name in _SAME if hasattr(asked, name) and entities.has(kind, name)}
     if places:
@@ -96,9 +106,9 @@ def _told(kind: entities.Kind, asked: object, code: ErrorCode, places: Sequence[
         item = entities.part(kind, target)
         if hasattr(asked, "producer_id"):
             given["producer_id"] = asked.producer_id
-        given[target] = tuple([_told(item, each, code, inner) for each in _items(asked, source)])
+        given[target] = tuple([_told(item, each, error, inner) for each in _items(asked, source)])
     else:
-        given["error_code"] = given["partition_error_code"] = code
+        given |= error
     for field in fields(kind):
         if field.name not in given and field.default is MISSING:
             given[field.name] = _empty(field)
@@ -141,7 +151,7 @@ def _empty(field: Field[object]) -> object:
         return datetime.fromtimestamp(0, UTC)
     if kafka_type in _EMPTY:
         return _EMPTY[kafka_type]
-    return timedelta(0) if kafka_type.startswith("timedelta") else -1
+    return timedelta(0) if kafka_type.startswith("timedelta") else 0
 
 
 def _metadata(state: BrokerState, request: requests.Metadata, code: ErrorCode) -> Entity:

@@ -15,7 +15,7 @@ from functools import partial
 from typing import Final, NamedTuple, Protocol, TypeAlias, cast, runtime_checkable
 
 from protocols.engine.nodes import Message
-from protocols.engine.unsent import Unsent
+from protocols.engine.pieces import Pieces
 
 
 class WireError(Exception):
@@ -175,7 +175,7 @@ class Connection(asyncio.Protocol):
         self._transport: asyncio.Transport | None = None
         self._is_full = self._is_held = self._is_pumping = False
         """Whether too much is unread; the transport takes no more; requests are being handed on."""
-        self._ready = Unsent()
+        self._ready = Pieces()
         """Written while requests are handed on: it goes out together, because each call of the system costs time.
         Written while the network is cut, and what the transport does not take yet, too."""
         self._message: Message | None = None
@@ -238,7 +238,7 @@ class Connection(asyncio.Protocol):
         answers one is made after the other (`Sockets.later`)."""
         if self.is_closing:
             return 0
-        return self._unsent + (0 if self._talking is None else self._talking.held)
+        return self._unread + (0 if self._talking is None else self._talking.held)
 
     @property
     def is_closing(self) -> bool:
@@ -301,7 +301,7 @@ class Connection(asyncio.Protocol):
 
     def _put(self, content: Sequence[bytes]) -> None:
         if content:
-            if self._is_full and self._unsent > 4 * self.world.limits.unread:
+            if self._is_full and self._unread > 4 * self.world.limits.unread:
                 LOG.warning("%s: %s does not read what is written to it; its connection is cut", self.name, self.peer)
                 self.abort()
                 return
@@ -348,7 +348,7 @@ class Connection(asyncio.Protocol):
         self.pump()
 
     @property
-    def _unsent(self) -> int:
+    def _unread(self) -> int:
         assert self._transport is not None
         return self._transport.get_write_buffer_size() + self._ready.size
 
@@ -368,7 +368,7 @@ class Connection(asyncio.Protocol):
 
     def _weigh(self) -> None:
         """Read no more where too much is unread, or again."""
-        if self._is_full != (self._unsent > self.world.limits.unread):
+        if self._is_full != (self._unread > self.world.limits.unread):
             self._is_full = not self._is_full
             self._set_reading()
 

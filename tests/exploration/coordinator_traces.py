@@ -1,5 +1,6 @@
 """Stories of the explorer that the released coordinators have confirmed, and how a story becomes a trace of requests
-that they can be asked (`tests.slow.test_coordinator_stories`), in the form of tests/golden/kafka/FORMAT-coordinator.md.
+that they can be asked (`tests.slow.test_coordinator_stories`), in the form of
+examples/recordings/kafka/FORMAT-coordinator.md.
 
 A trace begins with an empty broker: what the members said until the group had settled, then the story, then the fair
 run for `AFTER_MS`, last two questions what the group is. A story has an order but no times, a trace has both: a step

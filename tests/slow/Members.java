@@ -22,8 +22,10 @@ import org.apache.kafka.common.TopicPartition;
  *
  * Commands come on standard input, their words with tabs between: start NAME TOPIC,TOPIC SETTING=VALUE..., subscribe NAME
  * TOPIC,TOPIC, sleep NAME MILLISECONDS, close NAME, produce BOOTSTRAP TOPIC PARTITIONS COUNT (records to each partition).
- * Lines on standard output tell milliseconds of the wall clock, kind, name, member id, generation or epoch, and what it is
- * about, with tabs between. A member without enable.auto.commit commits what it has read after each poll.
+ * Instead of topics there may be a pattern behind a tilde, which the broker resolves. Lines on standard output tell
+ * milliseconds of the wall clock, kind, name, member id, generation or epoch, and what it is about, with tabs between. A
+ * member without enable.auto.commit commits what it has read after each poll, and with commit=callbacks also when it is
+ * told that partitions are revoked or lost; "caught" tells where it caught which exception of a commit.
  */
 public class Members {
     private static final Map<String, Member> MEMBERS = new ConcurrentHashMap<>();
@@ -87,6 +89,7 @@ public class Members {
         private final String topics;
         private final KafkaConsumer<String, String> consumer;
         private final boolean commits;
+        private final boolean commitsInCallbacks;
 
         Member(String name, String topics, Properties settings) {
             super(name);
@@ -95,14 +98,15 @@ public class Members {
             settings.put("key.deserializer", deserializer);
             settings.put("value.deserializer", deserializer);
             commits = "false".equals(settings.get("enable.auto.commit"));
+            commitsInCallbacks = "callbacks".equals(settings.remove("commit"));
             consumer = new KafkaConsumer<>(settings);
         }
 
         @Override
         public void run() {
-            consumer.subscribe(List.of(topics.split(",")), this);
-            tell("started", "");
             try {
+                subscribe(topics);
+                tell("started", "");
                 while (obeys(commands.poll())) {
                     handle(consumer.poll(Duration.ofMillis(100)));
                 }
@@ -114,11 +118,22 @@ public class Members {
             print("closed", getName(), "", -1, "");
         }
 
-        private boolean obeys(String[] command) throws InterruptedException {
+        private void subscribe(String to) throws ReflectiveOperationException {
+            if (!to.startsWith("~")) {
+                consumer.subscribe(List.of(to.split(",")), this);
+                return;
+            }
+            // Old clients do not have the class.
+            Class<?> kind = Class.forName("org.apache.kafka.clients.consumer.SubscriptionPattern");
+            Object pattern = kind.getConstructor(String.class).newInstance(to.substring(1));
+            KafkaConsumer.class.getMethod("subscribe", kind, ConsumerRebalanceListener.class).invoke(consumer, pattern, this);
+        }
+
+        private boolean obeys(String[] command) throws Exception {
             if (command == null) {
                 return true;
             } else if (command[0].equals("subscribe")) {
-                consumer.subscribe(List.of(command[2].split(",")), this);
+                subscribe(command[2]);
                 tell("subscribe", command[2]);
             } else if (command[0].equals("sleep")) {
                 tell("paused", "");
@@ -134,11 +149,15 @@ public class Members {
                 tell("read", partition + "\t" + of.get(0).offset() + "\t" + (of.get(of.size() - 1).offset() + 1));
             }
             if (commits && !records.isEmpty()) {
-                try {
-                    consumer.commitSync();
-                } catch (RuntimeException error) {
-                    tell("refused", error.getClass().getSimpleName());
-                }
+                commit("loop");
+            }
+        }
+
+        private void commit(String where) {
+            try {
+                consumer.commitSync();
+            } catch (RuntimeException error) {
+                tell("caught", where + " " + error.getClass().getSimpleName());
             }
         }
 
@@ -149,12 +168,19 @@ public class Members {
 
         @Override
         public void onPartitionsRevoked(Collection<TopicPartition> partitions) {
-            tell("revoked", partitions);
+            gone("revoked", partitions);
         }
 
         @Override
         public void onPartitionsLost(Collection<TopicPartition> partitions) {
-            tell("lost", partitions);
+            gone("lost", partitions);
+        }
+
+        private void gone(String kind, Collection<TopicPartition> partitions) {
+            if (commitsInCallbacks) {
+                commit(kind);
+            }
+            tell(kind, partitions);
         }
 
         private void tell(String kind, Collection<TopicPartition> partitions) {

@@ -1,18 +1,15 @@
 """Members of a real Kafka group, Java's or librdkafka's, which read until they are stopped, and what they were told."""
 
-import subprocess
 import threading
 import time
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
-from pathlib import Path
 from typing import Any, Final, Protocol
 
-from tests.slow.java import find_java
-from tests.slow.real_kafka import VERSION, kafka_jars
+from tests.slow.java_members import Process, Program
+from tests.waiting import until
 
-SOURCE: Final = Path(__file__).with_name("GroupMember.java")
 END_S: Final = 30
 
 
@@ -37,57 +34,32 @@ class Member(Protocol):
     def stop(self) -> None: ...
 
 
-class Java:
-    """Java's consumer of the version for which it was compiled, in a process of its own."""
+class Java(Process):
+    """Java's consumer, in a process of its own."""
 
-    def __init__(self, classes: Path, topics: Sequence[str], settings: Mapping[str, str]) -> None:
-        jars = kafka_jars(classes.name)
-        java = [find_java(), "-cp", f"{classes}:{jars}/*", "-Xmx96m", "-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC"]
-        given = [f"{name}={value}" for name, value in settings.items()]
+    def __init__(self, program: Program, topics: Sequence[str], settings: Mapping[str, str]) -> None:
         self.told = Told()
-        self._process = subprocess.Popen(
-            [*java, "-Dorg.slf4j.simpleLogger.defaultLogLevel=off", "GroupMember", ",".join(topics), *given],
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.DEVNULL,
-            text=True,
-        )
-        self._listener = threading.Thread(target=self._listen, daemon=True)
-        self._listener.start()
+        super().__init__(program.command)
+        self.say("start", "member", ",".join(topics), *(f"{name}={value}" for name, value in settings.items()))
 
-    def _listen(self) -> None:
-        assert self._process.stdout is not None
-        for line in self._process.stdout:
-            at, kind, member, about = line.rstrip("\n").split("\t")
-            self.told.id = member or self.told.id
-            if kind == "read":
-                partition, _, offset = about.rpartition(":")
-                self.told.read.append((partition, int(offset)))
-            elif kind == "caught":
-                self.told.caught.append(about)
-            elif kind == "error":
-                self.told.errors.append(about)
-            else:
-                self.told.callbacks.append((int(at) / 1000, kind, about.split(",") if about else ()))
+    def heard(self, *words: str) -> None:
+        at, kind, _, member, _, *about = words
+        self.told.id = member or self.told.id
+        if kind == "read":
+            self.told.read += [(about[0], offset) for offset in range(int(about[1]), int(about[2]))]
+        elif kind == "caught":
+            self.told.caught.append(about[0])
+        elif kind == "error":
+            self.told.errors.append(about[0])
+        elif kind in ("assigned", "revoked", "lost", "closed"):
+            self.told.callbacks.append((int(at) / 1000, kind, about[0].split(",") if about[0] else ()))
 
     def stop(self) -> None:
-        assert self._process.stdin is not None
-        self._process.stdin.close()
+        self.say("close", "member")
         try:
-            self._process.wait(END_S)
-        except subprocess.TimeoutExpired:
-            self._process.kill()
-            self._process.wait()
-        self._listener.join(END_S)
-
-
-def compile_member(folder: Path, version: str = VERSION) -> Path:
-    """The folder of this version in ``folder``, with the compiled member."""
-    jars, folder = kafka_jars(version), folder / version
-    javac = str(Path(find_java()).resolve().with_name("javac"))
-    folder.mkdir(exist_ok=True)
-    subprocess.run([javac, "-cp", f"{jars}/*", "-d", str(folder), str(SOURCE)], check=True, timeout=120)
-    return folder
+            until(lambda: any(kind == "closed" for _, kind, _ in self.told.callbacks), END_S)
+        finally:
+            self.kill()
 
 
 class Librdkafka:

@@ -10,7 +10,7 @@ from typing import Final, NamedTuple, Self
 from tests.slow.java import find_java, released_jars
 from tests.waiting import until
 
-SOURCE: Final = Path(__file__).with_name("Members.java")
+MEMBERS: Final = Path(__file__).with_name("Members.java")
 END_S: Final = 30
 _OPTIONS = ("-Xmx192m", "-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC", "-Dorg.slf4j.simpleLogger.defaultLogLevel=off")
 
@@ -40,7 +40,7 @@ class Program(NamedTuple):
     def compiled(cls, version: str, folder: Path) -> "Program":
         """Compiled in ``folder``; `UnavailableError` where Java, Maven or the jars are missing."""
         artifacts = {"org.apache.kafka:kafka-clients": version, "org.slf4j:slf4j-simple": "1.7.36"}
-        return cls.of(SOURCE, released_jars("kafka-clients", version, artifacts), folder)
+        return cls.of(MEMBERS, released_jars("kafka-clients", version, artifacts), folder)
 
     @classmethod
     def of(cls, source: Path, jars: Path, folder: Path) -> "Program":

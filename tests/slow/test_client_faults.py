@@ -77,10 +77,10 @@ def member_ids(proxy: ErrorProxy, since: float) -> Sequence[str]:
 
 @pytest.mark.parametrize("api", ["Heartbeat", "OffsetCommit"])
 def test_aiokafka_gives_up_its_member_id_on_an_illegal_generation(api: str, proxy: ErrorProxy) -> None:
-    group = f"aiokafka-{api}"
+    group, start = f"aiokafka-{api}", time.monotonic()
     with reading(proxy, "aiokafka_consumer.py", group) as reader:
-        until(lambda: len(reader.lines) >= PARTITIONS, WITHIN_S)
-        joined = next(each.body.member_id for each in reversed(proxy.requests("OffsetCommit")))
+        until(lambda: len(reader.lines) >= PARTITIONS and proxy.requests("OffsetCommit", start), WITHIN_S)
+        joined = proxy.requests("OffsetCommit", start)[-1].body.member_id
         begin = time.monotonic()
         proxy.fail(api, "ILLEGAL_GENERATION")
         if api == "OffsetCommit":

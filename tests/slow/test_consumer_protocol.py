@@ -1,12 +1,8 @@
 """Java's consumer with ``group.protocol=consumer`` at a real Kafka 4.1.0: the model is called back in the same order,
 with as many partitions and the same epochs, at the same times."""
 
-import subprocess
-import threading
 import time
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
-from pathlib import Path
 from typing import Final, NamedTuple
 
 import pytest
@@ -14,7 +10,8 @@ import pytest
 from protocols.facts import Callback
 from protocols.scenario.events import AddTopic, Event, Join, Leave
 from tests.kafka_coordinator.kafka_stories import Observed, Story
-from tests.slow.java import find_java
+from tests.slow.java_members import MEMBERS, Members, Program
+from tests.slow.java_members import Told as Line
 from tests.slow.real_kafka import VERSION, RealKafka, UnavailableError, kafka_jars, running
 
 pytestmark = pytest.mark.slow
@@ -26,7 +23,6 @@ INITIAL_DELAY_MS: Final = 500
 RANGE: Final = "org.apache.kafka.clients.consumer.RangeAssignor"
 SLACK_MS: Final = 900
 """What a busy machine and the clients' loops may add; a heartbeat is longer."""
-SOURCE = Path(__file__).with_name("KafkaMember.java")
 
 
 class Told(NamedTuple):
@@ -36,26 +32,6 @@ class Told(NamedTuple):
     kind: str
     partitions: int
     epoch: int
-
-
-@dataclass
-class Member:
-    """A running Java client."""
-
-    process: "subprocess.Popen[str]"
-    began: float
-    told: list[Told] = field(default_factory=list)
-
-    def listen(self) -> None:
-        assert self.process.stdout is not None
-        for line in self.process.stdout:
-            at, kind, about, epoch = line.rstrip("\n").split("\t")
-            self.told.append(Told(int(at) - self.began, kind, len(about.split(",")) if about else 0, int(epoch)))
-
-    def say(self, command: str) -> None:
-        assert self.process.stdin is not None
-        self.process.stdin.write(command + "\n")
-        self.process.stdin.flush()
 
 
 @pytest.fixture(scope="module")
@@ -69,65 +45,45 @@ def kafka(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RealKafka]:
         pytest.skip(str(error))
 
 
-def start(kafka: RealKafka, classes: Path, name: str, began: float, subscription: str = "t", **settings: str) -> Member:
-    jars = kafka_jars(VERSION)
-    given = {
-        "bootstrap.servers": kafka.plaintext,
-        "group.id": "g",
-        "client.id": name,
-        "group.protocol": "consumer",
-        "auto.offset.reset": "earliest",
-        **settings,
-    }
-    arguments = [subscription, *(f"{key}={value}" for key, value in given.items())]
-    quiet = "-Dorg.slf4j.simpleLogger.defaultLogLevel=error"
-    command = [find_java(), "-cp", f"{classes}:{jars}/*", "-Xmx128m", "-XX:TieredStopAtLevel=1", quiet, "KafkaMember"]
-    process = subprocess.Popen(
-        [*command, *arguments], stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True
-    )
-    member = Member(process, began)
-    threading.Thread(target=member.listen, daemon=True).start()
-    return member
-
-
 @pytest.fixture(scope="module")
-def classes(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Where the compiled client is."""
-    folder = tmp_path_factory.mktemp("classes")
+def program(tmp_path_factory: pytest.TempPathFactory) -> Program:
     try:
-        jars, java = kafka_jars(VERSION), find_java()
+        return Program.of(MEMBERS, kafka_jars(VERSION), tmp_path_factory.mktemp("classes"))
     except UnavailableError as error:
         pytest.skip(str(error))
-    javac = str(Path(java).resolve().with_name("javac"))
-    subprocess.run([javac, "-cp", f"{jars}/*", "-d", str(folder), str(SOURCE)], check=True, timeout=120)
-    return folder
 
 
 class Script:
     """What is done when, in milliseconds since the beginning, to the members that were started."""
 
-    def __init__(self, kafka: RealKafka, classes: Path, group: str) -> None:
-        self._kafka, self._classes, self._group = kafka, classes, group
+    def __init__(self, kafka: RealKafka, program: Program, group: str) -> None:
+        self._common = {"bootstrap.servers": kafka.plaintext, "group.id": group, "auto.offset.reset": "earliest"}
+        self._members = Members(program)
+        self._names: list[str] = []
         self.began = time.time() * 1000
         self.moments: dict[str, float] = {}
-        self.members: dict[str, Member] = {}
 
-    def start(self, name: str, subscription: str = "t", **settings: str) -> None:
-        given = {"group.id": self._group, **settings}
-        self.members[name] = start(self._kafka, self._classes, name, self.began, subscription, **given)
+    def start(self, name: str, subscription: str, **settings: str) -> None:
+        self._names.append(name)
+        own = {**self._common, "client.id": name, "group.protocol": "consumer", **settings}
+        self._members.start(name, [subscription], own)
 
-    def at(self, seconds: float, what: str, name: str = "", command: str = "") -> None:
+    def at(self, seconds: float, what: str, closing: str = "") -> None:
         time.sleep(max(0.0, self.began / 1000 + seconds - time.time()))
         self.moments[what] = time.time() * 1000 - self.began
-        if command:
-            self.members[name].say(command)
+        if closing:
+            self._members.close(closing)
 
     def end(self) -> dict[str, list[Told]]:
         """Kill whoever is left; what each was told."""
-        for member in self.members.values():
-            member.process.kill()
-            member.process.wait(30)
-        return {name: [each for each in of.told if each.kind != "closed"] for name, of in self.members.items()}
+        self._members.kill()
+        return {name: [self._told(each) for each in self._members.of(name, *_KINDS)] for name in self._names}
+
+    def _told(self, line: Line) -> Told:
+        return Told(line.at * 1000 - self.began, line.kind, len(line.partitions), line.generation)
+
+
+_KINDS: Final = ("assigned", "revoked", "lost", "error")
 
 
 def compare(real: dict[str, list[Told]], modelled: dict[str, list[Told]]) -> None:
@@ -137,19 +93,19 @@ def compare(real: dict[str, list[Told]], modelled: dict[str, list[Told]]) -> Non
         assert max(off) <= INTERVAL_MS + SLACK_MS, (name, told, modelled[name])
 
 
-def test_a_pattern_that_the_broker_resolves_finds_a_new_topic(kafka: RealKafka, classes: Path) -> None:
+def test_a_pattern_that_the_broker_resolves_finds_a_new_topic(kafka: RealKafka, program: Program) -> None:
     """a begins, b joins it, a topic that matches is created, b closes."""
     from confluent_kafka import admin
 
     client = admin.AdminClient({"bootstrap.servers": kafka.plaintext})
-    script = Script(kafka, classes, "patterns")
+    script = Script(kafka, program, "patterns")
     try:
         script.start("a", "~p-[a-z]+")
         script.at(8, "b starts")
         script.start("b", "~p-[a-z]+")
         script.at(16, "p-b is created")
         client.create_topics([admin.NewTopic("p-b", 2, 1)])["p-b"].result(30)
-        script.at(34, "b closes", "b", "close")
+        script.at(34, "b closes", "b")
         script.at(42, "end")
     finally:
         real = script.end()
@@ -163,12 +119,12 @@ def test_a_pattern_that_the_broker_resolves_finds_a_new_topic(kafka: RealKafka, 
     compare(real, played(events, 42).by_member())
 
 
-def test_a_classic_member_hears_soon_of_a_topic_that_was_not_there(kafka: RealKafka, classes: Path) -> None:
+def test_a_classic_member_hears_soon_of_a_topic_that_was_not_there(kafka: RealKafka, program: Program) -> None:
     """a subscribes to t and to late, which is created when it has been in the group for a while."""
     from confluent_kafka import admin
 
     client = admin.AdminClient({"bootstrap.servers": kafka.plaintext})
-    script = Script(kafka, classes, "late")
+    script = Script(kafka, program, "late")
     try:
         script.start("a", "t,late", **{"group.protocol": "classic", "partition.assignment.strategy": RANGE})
         script.at(14, "late is created")

@@ -129,7 +129,7 @@ def test_a_watch_lists_them_and_judges_none_of_them(live: Live, tmp_path: Path) 
         ("pattern", "uniform", 2, 3, 1, "not as promised: 2 members, expected 3"),
         ("pattern", "server-range", 2, 2, 1, "not as promised: strategy uniform, expected server-range"),
         ("mixed", "uniform", 2, 2, 1, "not as promised"),
-        ("pattern", "uniform", 1, 2, 1, "unknown, because the source does not show the brokers' group.consumer"),
+        ("pattern", "uniform", 1, 2, 0, "as promised, as far as a source shows it: group.consumer.migration.policy"),
     ],
 )
 def test_the_check_of_a_step_reads_the_cluster(

@@ -12,7 +12,6 @@ import json
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import Any, Final
 
 import pytest
@@ -28,13 +27,13 @@ from tests.slow.group_members import (
     Member,
     Told,
     Written,
-    compile_member,
     held,
     moves,
     pauses,
     two_owners,
 )
-from tests.slow.real_kafka import RealKafka, UnavailableError, running
+from tests.slow.java_members import MEMBERS, Program
+from tests.slow.real_kafka import VERSION, RealKafka, UnavailableError, kafka_jars, running
 
 library = pytest.importorskip("confluent_kafka", reason="the extra kafka is not installed")
 pytestmark = pytest.mark.slow
@@ -54,10 +53,9 @@ Start = Callable[[Mapping[str, str]], Member]
 
 
 @pytest.fixture(scope="module")
-def classes(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Where the compiled member is."""
+def program(tmp_path_factory: pytest.TempPathFactory) -> Program:
     try:
-        return compile_member(tmp_path_factory.mktemp("classes"))
+        return Program.of(MEMBERS, kafka_jars(VERSION), tmp_path_factory.mktemp("classes"))
     except UnavailableError as error:
         pytest.skip(str(error))
 
@@ -224,7 +222,7 @@ def keeps_its_promise(plan: Mapping[str, Any], group: Group, began: float, until
 
 
 @pytest.fixture
-def made(request: pytest.FixtureRequest, classes: Path) -> Iterator[Callable[[RealKafka, str], Group]]:
+def made(request: pytest.FixtureRequest, program: Program) -> Iterator[Callable[[RealKafka, str], Group]]:
     """Groups that settle with range, one per call: (broker, client library); all their members end with the test."""
     groups: list[Group] = []
 
@@ -234,7 +232,7 @@ def made(request: pytest.FixtureRequest, classes: Path) -> Iterator[Callable[[Re
             node.topics("--create", "--topic", topic, "--partitions", str(count))
 
         def begin(settings: Mapping[str, str]) -> Member:
-            return Java(classes, [*topics], settings) if client == "Java" else Librdkafka([*topics], settings)
+            return Java(program, [*topics], settings) if client == "Java" else Librdkafka([*topics], settings)
 
         group = Group(node, f"billing-{client}", begin)
         groups.append(group)

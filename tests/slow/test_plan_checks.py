@@ -13,8 +13,9 @@ from click.testing import CliRunner
 
 from compare.cli import cli
 from tests.kafka_coordinator.wire.member_processes import members
-from tests.slow.group_members import Java, compile_member
-from tests.slow.real_kafka import RealKafka, UnavailableError, running
+from tests.slow.group_members import Java
+from tests.slow.java_members import MEMBERS, Program
+from tests.slow.real_kafka import RealKafka, UnavailableError, kafka_jars, running
 from tests.waiting import until
 
 library = pytest.importorskip("confluent_kafka", reason="the extra kafka is not installed")
@@ -136,11 +137,11 @@ def test_code_meets_what_a_plan_names_and_nothing_else(
     """Three members of Java 4.4.0 that commit in the loop and when they lose a partition, with odd client ids; each
     step and each check as the plan prints them."""
     name, source = f"to {target}", f"kafka://{kafka.plaintext}"
-    classes = compile_member(tmp_path, "4.4.0")
+    program = Program.of(MEMBERS, kafka_jars("4.4.0"), tmp_path)
     common = {"bootstrap.servers": kafka.plaintext, "group.id": name, "auto.offset.reset": "earliest"}
-    commits = {"enable.auto.commit": "false", "commit": "sync", **settings}
+    commits = {"enable.auto.commit": "false", "commit": "callbacks", **settings}
     own = {client: {**common, **commits, "client.id": client} for client in ("c..1/ü", "it's", 'a "b"')}
-    running = {client: Java(classes, ["orders"], given) for client, given in own.items()}
+    running = {client: Java(program, ["orders"], given) for client, given in own.items()}
     lives = [*running.values()]
 
     def called(*arguments: str) -> tuple[int, str]:
@@ -174,7 +175,7 @@ def test_code_meets_what_a_plan_names_and_nothing_else(
                 running[client].stop()
                 changed = {**own[client], **step["settings"][name_of]}
                 own[client] = {key: str(value) for key, value in changed.items() if value is not None}
-                running[client] = Java(classes, ["orders"], own[client])
+                running[client] = Java(program, ["orders"], own[client])
                 lives.append(running[client])
                 until(written, WITHIN_S)
             until(lambda check=check: called(*check)[0] == 0, WITHIN_S)

@@ -14,7 +14,6 @@ import pytest
 from confluent_kafka import KafkaException, TopicPartition, admin
 from tabulate import tabulate
 
-from kafka_coordinator import group_sizes
 from tests.slow import real_kafka
 from tests.slow.java import UnavailableError
 from tests.slow.scale_members import (
@@ -29,6 +28,7 @@ from tests.slow.scale_members import (
     Story,
     Tally,
 )
+from tools.scale import group_sizes
 
 pytestmark = pytest.mark.slow
 

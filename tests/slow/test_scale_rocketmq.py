@@ -18,7 +18,6 @@ from compare.reading.rocketmq_live import answers
 from compare.reading.rocketmq_live import client as asking
 from compare.running.systems import cluster_of
 from compare.sweeping.allocations import queues_per_broker
-from compare.sweeping.limits import client_list_bytes
 from compare.sweeping.reading import read_text
 from compare.sweeping.scale import AWAY_MS, BROKERS, QUEUES, begins, scale_row, scenario_of
 from protocols.engine.nodes import TICK, Message
@@ -31,6 +30,7 @@ from rocketmq_selfbalance.popping.messages import ReceiveMessage
 from tests.slow import real_rocketmq, scale_clients
 from tests.slow.java import UnavailableError
 from tests.slow.scale_members import QUIET_S, Run, Story
+from tools.scale.server_limits import client_list_bytes
 
 pytestmark = pytest.mark.slow
 

@@ -1,8 +1,6 @@
 """What released Java producers are asked about transactions that nobody ends: by a real proxy of 5.5.0, and by ours."""
 
 import subprocess
-import time
-from collections.abc import Callable
 from itertools import pairwise
 from pathlib import Path
 
@@ -11,6 +9,7 @@ import pytest
 from compare.testing.brokers import RocketMQBrokers
 from tests.slow import real_rocketmq
 from tests.slow.java import UnavailableError, find_java, released_jars, stop
+from tests.waiting import until
 
 pytestmark = pytest.mark.slow
 
@@ -26,15 +25,8 @@ def started(endpoint: str, log: Path, bodies: str, unknown: int) -> subprocess.P
     command = [find_java(), "-Xmx96m", "-cp", f"{jars}/*", str(PROGRAM), endpoint, TOPIC, bodies, str(unknown)]
     with log.open("wb") as output:
         process = subprocess.Popen(command, stdout=output, stderr=subprocess.DEVNULL)
-    wait_for(lambda: "open" in log.read_text(), _START_S)
+    until(lambda: "open" in log.read_text(), _START_S)
     return process
-
-
-def wait_for(what: Callable[[], bool], seconds: float) -> None:
-    end = time.monotonic() + seconds
-    while not what():
-        assert time.monotonic() < end, "it did not happen"
-        time.sleep(0.2)
 
 
 def questions(log: Path) -> list[tuple[int, str, str, str]]:
@@ -52,7 +44,7 @@ def asked(endpoint: str, folder: Path) -> tuple[set[str], set[tuple[str, str]], 
         killed = started(endpoint, folder / "killed.log", "first,second", 0)
         killed.kill()
         killed.wait()
-        wait_for(lambda: {"own", "first", "second"} <= {body for _, body, _, _ in questions(log)[2:]}, _ASKED_S)
+        until(lambda: {"own", "first", "second"} <= {body for _, body, _, _ in questions(log)[2:]}, _ASKED_S)
     finally:
         stop(stays)
     found = questions(log)

@@ -14,8 +14,8 @@ from typing import Any, Final
 
 from compare.formatting import number
 from compare.showing.pictures.charts import Picture, lines
-from compare.sweeping.limits import LIMITS
 from compare.sweeping.scale import LARGEST, STORIES
+from tools.scale.server_limits import LIMITS
 
 KEPT: Final = Path(__file__).with_name("rows.json")
 ROWS: Final[list[dict[str, Any]]] = json.loads(KEPT.read_text(encoding="utf-8"))

@@ -1,4 +1,5 @@
-"""A recorded trace: steps in order, each an operation with what came of it (tests/golden/rocketmq/FORMAT-traces.md).
+"""A recorded trace: steps in order, each an operation with what came of it. The format is in
+examples/recordings/rocketmq/FORMAT-traces.md.
 
 A component is a class whose public methods are the operations, under the names that traces give them. What a method
 takes is what the step has: its parameters have the arguments' names, and their types say what these must be (pydantic

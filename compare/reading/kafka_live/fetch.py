@@ -1,7 +1,7 @@
 """From a cluster's answers to facts, the same ones that the tools' views give."""
 
 import warnings
-from collections.abc import Callable, Iterator, Mapping, Sequence, Set
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 
@@ -73,10 +73,13 @@ def fetch(
     described, committed = read.described, read.committed
     connection.groups = tuple(group for group in names if group not in read.gone)
     leaders = _leaders(connection)
-    hidden = [
-        *_hidden(read.unread, read.late, len(names), leaders),
-        *_untold_shares(connection, {each.group for each in of_others if isinstance(each, ShareGroup)}, before.shares),
-    ]
+    shares = {each.group for each in of_others if isinstance(each, ShareGroup)}
+    untold = _not_gone(connection, sorted({*before.shares} - shares))
+    connection.shares = sorted({*shares, *untold})
+    hidden = list(_hidden(read.unread, read.late, len(names), leaders))
+    if untold:
+        more = f" and {len(untold) - 1} more" if untold[1:] else ""
+        hidden.append(f"share group {untold[0]!r}{more}: no coordinator tells of it")
     yield from (Skipped(source, None, why, hides_groups=True) for why in hidden)
     if not listed and not connection.groups and not refused and not of_others and not hidden:
         yield Skipped(source, None, "no broker of the cluster lists a consumer group")
@@ -160,17 +163,14 @@ def _hidden(unread: Mapping[str, Sequence[str]], late: int, count: int, leaders:
         )
 
 
-def _untold_shares(connection: Connection, told: Set[str], before: Sequence[str]) -> Iterator[str]:
-    """Why some share groups of an earlier reading are not told: they are gone only if their coordinator says so."""
-    untold = sorted({*before} - told)
-    nodes: dict[tuple[str, int], list[str]] = {}
-    for at in connection.brokers.values() if untold else ():
+def _not_gone(connection: Connection, shares: Sequence[str]) -> list[str]:
+    """Those of these share groups, which nobody lists, that no coordinator calls gone."""
+    nodes: dict[tuple[str, int], Sequence[str]] = {}
+    for at in connection.brokers.values() if shares else ():
         host, _, port = at.rpartition(":")
-        nodes[host, int(port)] = untold
-    left = sorted({*untold} - gone(nodes, connection.settings.values, connection.wait_s(), connection.ends))
-    connection.shares = sorted({*told, *left})
-    if left:
-        yield f"share group {left[0]!r}{f' and {len(left) - 1} more' if left[1:] else ''}: no coordinator tells of it"
+        nodes[host, int(port)] = shares
+    over = gone(nodes, connection.settings.values, connection.wait_s(), connection.ends)
+    return [share for share in shares if share not in over]
 
 
 def broker_settings(connection: Connection, source: str) -> Iterator[BrokerSettings | Skipped]:

@@ -16,7 +16,6 @@ from compare.testing.confluent.consumer import KafkaConsumer
 from compare.testing.confluent.producer import KafkaProducer
 from compare.testing.confluent.sending import Process
 from compare.testing.handling import HandlingGroup
-from compare.testing.removed import REMOVED
 from protocols.errors import UserError
 from protocols.java import murmur2
 from protocols.named_modules import module_named
@@ -79,7 +78,7 @@ class Confluent:
         if name in _OWN:
             return _OWN[name]
         if name == "admin":
-            raise AttributeError(REMOVED["AdminClient"])
+            raise AttributeError(_no_double("AdminClient"))
         try:
             return getattr(real_package(), name)
         except UserError as error:
@@ -104,11 +103,15 @@ def checked(args: tuple[object, ...], more: Mapping[str, object]) -> dict[str, o
     return config
 
 
+def _no_double(name: str) -> str:
+    return f"confluent-kafka's {name} has no double: the real one joins the fixture kafka_broker, see docs/testing.md"
+
+
 def _without_double(name: str) -> type:
     """Stands for a class that has no double: nobody can make one."""
 
     def refuse(self: object, *args: object, **more: object) -> None:
-        raise UserError(REMOVED[name])
+        raise UserError(_no_double(name))
 
     return type(name, (), {"__init__": refuse})
 

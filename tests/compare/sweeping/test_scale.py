@@ -4,11 +4,11 @@ from typing import Any
 
 import pytest
 
-from compare.sweeping import limits
 from compare.sweeping.grid import Sweep
 from compare.sweeping.reading import read_text
 from compare.sweeping.scale import scale_row
 from protocols.errors import UserError
+from tools.scale.server_limits import client_list_bytes
 
 GRID = """\
 name: a few sizes
@@ -52,27 +52,11 @@ def test_a_change_costs_rocketmq_the_square_of_its_members() -> None:
     brokers tells it of the change; of Kafka's groups a join costs each member the same."""
     few, many = rows("rocketmq:AVG", 8)
     assert few["rest_name_server_requests_per_s"] == pytest.approx(20 * 2 / 30, rel=0.1)
-    ids = limits.client_list_bytes(2) - limits.client_list_bytes(1)
+    ids = client_list_bytes(2) - client_list_bytes(1)
     one_pass = 2 * ids * (40 * 40 - 2 * 20 * 20)
     assert one_pass <= many["join_bytes"] - 2 * few["join_bytes"] <= 3 * one_pass
     few, many = rows("kafka:uniform")
     assert many["join_bytes"] == pytest.approx(2 * few["join_bytes"], rel=0.1)
-
-
-@pytest.mark.parametrize("limit", limits.LIMITS, ids=lambda limit: f"{limit.protocol}: {limit.what}")
-def test_a_limit_is_kept_up_to_its_members_and_no_further(limit: limits.Limit) -> None:
-    if limit.members is None:
-        assert limit.size(limits.MOST_MEMBERS - 1) <= limit.most
-    else:
-        assert limit.size(limit.members) <= limit.most < limit.size(limit.members + 1)
-
-
-def test_the_first_limit_of_a_protocol_is_the_one_that_the_smallest_group_meets() -> None:
-    first = limits.first_limit("classic")
-    assert first is not None
-    assert "__consumer_offsets" in first.setting
-    assert all(each.members is None or each.members >= (first.members or 0) for each in limits.LIMITS[:4])
-    assert limits.first_limit("nobody's") is None
 
 
 @pytest.mark.parametrize(

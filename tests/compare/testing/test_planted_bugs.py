@@ -1,4 +1,5 @@
 """Bugs that consumers have, each beside the correct version: the assertion tells the cause, and the correct one passes.
+Those of `examples/classic-bugs` are left out.
 
 As a tester writes them, for the doubles of both systems: the code under test knows nothing of this package.
 """
@@ -8,7 +9,6 @@ from threading import Thread
 from typing import Any
 
 import pytest
-from confluent_kafka import TopicPartition
 
 from compare.testing import Group, kafka_group, rocketmq_group
 from compare.testing.rocketmq.push_consumer import CONSUME_SUCCESS, RECONSUME_LATER
@@ -36,33 +36,6 @@ def judge(is_buggy: bool, assertion: Callable[[], None], *words: str) -> None:
 
 
 both = pytest.mark.parametrize("is_buggy", [True, False], ids=["buggy", "correct"])
-
-
-@both
-def test_a_commit_before_handling(is_buggy: bool) -> None:
-    def work(consumer: Any, handle: Handle) -> None:
-        consumer.subscribe(["orders"])
-        while True:
-            message = consumer.poll(1.0)
-            if message is not None:
-                for step in [consumer.commit, handle] if is_buggy else [handle, consumer.commit]:
-                    step(message)
-
-    group = kafka_group(topics={"orders": 1}, produce=0).produce("orders", 9)
-
-    def handle(message: Any) -> None:
-        if message.offset() == 4 and "c1" in group.members:
-            group.crash("c1")
-            group.clock.advance(0.1)
-            raise OSError("the process dies")
-
-    for member in ("c1", "c2"):
-        try:
-            group.run(lambda: work(group.consumer(member, CONFIG), group.watch(handle)), seconds=60)  # noqa: B023
-        except OSError:
-            continue
-    words = "orders-0/4 lies before the committed offset", "c1 commits offset 5", "the handler of c1 raises OSError"
-    judge(is_buggy, group.assert_nothing_lost, *words)
 
 
 def poison(message: Any) -> None:
@@ -137,37 +110,6 @@ def test_a_callback_that_blocks(is_buggy: bool) -> None:
     group.clock.at(40, lambda: group.join("c3"))
     group.run(lambda: work(group.consumer("c1", CONFIG), group.watch(lambda message: None)), seconds=120)
     judge(is_buggy, lambda: group.assert_no_gap(longer_than=10), "on_revoke of c1 took 30.0 s")
-
-
-@both
-def test_a_buffer_that_is_kept_over_a_revocation(is_buggy: bool) -> None:
-    group = kafka_group(topics={"orders": 2}, name="shop")
-    buffer: list[Any] = []
-
-    def revoked(consumer: Any, partitions: list[Any]) -> None:
-        if not is_buggy:
-            gone = {each.partition for each in partitions}
-            buffer[:] = [each for each in buffer if each.partition() not in gone]
-
-    def work(consumer: Any, handle: Handle) -> None:
-        consumer.subscribe(["orders"], on_revoke=revoked)
-        while True:
-            message = consumer.poll(1.0)
-            if message is not None:
-                buffer.append(message)
-            if len(buffer) >= 25:
-                for each in buffer:
-                    handle(each)
-                mine = {each.partition for each in consumer.assignment()}
-                ends = {each.partition(): each.offset() + 1 for each in buffer if each.partition() in mine}
-                consumer.commit(offsets=[TopicPartition("orders", *each) for each in ends.items()])
-                buffer.clear()
-
-    group.clock.at(20, lambda: group.join("c2"))
-    group.run(lambda: work(group.consumer("c1", CONFIG), group.watch(lambda message: None)), seconds=90)
-    judge(
-        is_buggy, group.assert_handled_once, "begins: c2 joined", "orders-0 is revoked for c1", "c1 handles orders-0/"
-    )
 
 
 @both

@@ -1,7 +1,7 @@
 """The released Python client (rocketmq-python-client) before a served proxy."""
 
 import time
-from collections.abc import Callable, Generator, Iterator
+from collections.abc import Generator, Iterator
 from contextlib import ExitStack, contextmanager, suppress
 from typing import Any
 
@@ -21,6 +21,7 @@ from rocketmq import (
 )
 
 from compare.testing.brokers import RocketMQBrokers
+from tests.waiting import until
 
 
 @pytest.fixture(scope="module")
@@ -62,13 +63,6 @@ def message(topic: str, body: str, **more: Any) -> Message:
     for name, value in more.items():
         setattr(made, name, value)
     return made
-
-
-def wait_for(what: Callable[[], bool], seconds: float = 30.0) -> None:
-    end = time.monotonic() + seconds
-    while not what():
-        assert time.monotonic() < end, "it did not happen"
-        time.sleep(0.1)
 
 
 class Listener(MessageListener):  # type: ignore[misc]
@@ -121,7 +115,7 @@ def test_a_push_consumer_tries_again_and_gives_up_to_the_dead_letters(brokers: R
     with running(producer, consumer):
         producer.send(message("mails", "poison", tag="bad"))
         producer.send(message("mails", "for nobody", tag="other"))
-        wait_for(lambda: len(listener.heard) == 2)
+        until(lambda: len(listener.heard) == 2, 30)
         assert listener.heard == [("poison", 1), ("poison", 2)]
         dead = SimpleConsumer(configured(brokers), "undertakers", {"%DLQ%mailers": FilterExpression()}, 5)
         with running(dead):
@@ -141,7 +135,7 @@ def test_a_fifo_group_keeps_the_order_of_each_message_group(brokers: RocketMQBro
     with running(producer, *consumers):
         for number in range(12):
             producer.send(message("ledger", f"{number % 3}:{number}", message_group=f"account-{number % 3}"))
-        wait_for(lambda: sum(len(listener.heard) for listener in listeners) == 12)
+        until(lambda: sum(len(listener.heard) for listener in listeners) == 12, 30)
     for account in range(3):
         heard = [body for listener in listeners for body, _ in listener.heard if body.startswith(f"{account}:")]
         assert sorted(heard, key=lambda body: int(body[2:])) == [
@@ -170,7 +164,7 @@ def test_a_producer_sends_delayed_messages_and_transactions_and_is_refused_other
         dropped.rollback()
         began = time.time()
         producer.send(message("later", "in two seconds", delivery_timestamp=int(began) + 2))
-        wait_for(lambda: len(listener.heard) == 2)
+        until(lambda: len(listener.heard) == 2, 30)
         assert time.time() >= int(began) + 2
         with pytest.raises(Exception, match="message type"):
             producer.send(message("orders", "neither", message_group="g"))

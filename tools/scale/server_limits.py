@@ -1,6 +1,6 @@
 """Where a group of n members meets a limit of its servers: what grows, the limit, and the largest group within it.
 
-Sizes are those of frames and records as they are written (`kafka_coordinator.group_sizes`, the systems' tables of frame
+Sizes are those of frames and records as they are written (`tools.scale.group_sizes`, the systems' tables of frame
 sizes), of members as `compare.sweeping.scale` runs them. Two things are not here, because no measured fact carries
 them: how many heartbeats a coordinator's threads handle, and how long a join phase lasts at a busy broker (the model
 gives requests no time in a server, so that no session ever expires in it for that).
@@ -12,15 +12,15 @@ from dataclasses import dataclass
 from functools import cache
 from typing import Final
 
-import kafka_coordinator.cluster as kafka
 import rocketmq_selfbalance.cluster as rocketmq
 from compare.sweeping.scale import QUEUES, client_id
 from compare.sweeping.stories import GROUP, member_name, topic_name
+from tools.scale.group_sizes import Alike, metadata_batch_bytes, sync_bytes, target_batch_bytes
 
 MOST_MEMBERS: Final = 10_000_000
 """A limit that a group of so many members keeps is told as none."""
 
-ALIKE: Final = kafka.Alike(GROUP, member_name(0), tuple((topic_name(0), number) for number in range(QUEUES)))
+ALIKE: Final = Alike(GROUP, member_name(0), tuple((topic_name(0), number) for number in range(QUEUES)))
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,7 +67,7 @@ LIMITS: Final = (
         "the group's record in __consumer_offsets",
         _OFFSETS_TOPIC,
         _BATCH,
-        lambda members: kafka.metadata_batch_bytes(ALIKE, members),
+        lambda members: metadata_batch_bytes(ALIKE, members),
         "SyncGroup fails with UNKNOWN_SERVER_ERROR for all members, and the group rebalances again",
         f"{_JARS}; KAFKA-3810",
     ),
@@ -76,7 +76,7 @@ LIMITS: Final = (
         "bytes of the leader's SyncGroup",
         "socket.request.max.bytes",
         104_857_600,
-        lambda members: kafka.sync_bytes(ALIKE, members),
+        lambda members: sync_bytes(ALIKE, members),
         "the broker closes the connection",
         "Kafka's documentation of broker configs",
     ),
@@ -103,7 +103,7 @@ LIMITS: Final = (
         "targets that change at once, in one batch of __consumer_offsets",
         _OFFSETS_TOPIC,
         _BATCH,
-        lambda members: kafka.target_batch_bytes(ALIKE, members),
+        lambda members: target_batch_bytes(ALIKE, members),
         "the heartbeat that computes the target fails, and so does each later one: nobody gets a new target",
         _JARS,
     ),

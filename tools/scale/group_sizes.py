@@ -1,9 +1,9 @@
 """Bytes of what grows with the members of a group: frames of a classic group's leader, and batches in
-``__consumer_offsets`` (spec 1.3).
+``__consumer_offsets`` (spec kafka 1.3).
 
-All members are alike: of one topic, with ids, client ids and shares of equal length. Frames are those of `frame_sizes`,
-which has one message for all members; here one member is written, and the others are added. So it is with records,
-whose sizes are those of `kafka_coordinator.coordinator.batches`.
+All members are alike: of one topic, with ids, client ids and shares of equal length. The sizes are those of
+`kafka_coordinator.frame_sizes` and `kafka_coordinator.coordinator.batches`: one member is written, and the others are
+added.
 """
 
 from typing import NamedTuple
@@ -13,7 +13,7 @@ from kafka_coordinator.assignors.inputs import Partition
 from kafka_coordinator.coordinator.batches import BATCH_HEAD, key_bytes, record_bytes, stored_bytes, value_bytes
 from kafka_coordinator.coordinator.consumer_groups.storing import TargetKey
 from kafka_coordinator.coordinator.log import GroupKey, GroupValue, StoredMember
-from kafka_coordinator.frame_sizes import frame_size
+from kafka_coordinator.frame_sizes import frame_size as frame_size
 from kafka_coordinator.versions import DEFAULT
 
 _UUID, _HOST = 36, "/127.0.0.1"

@@ -4,8 +4,8 @@ from collections import deque
 from collections.abc import Iterable
 
 
-class Unsent:
-    """Pieces in their order; ``size`` bytes together. A piece is not copied before it is taken."""
+class Pieces:
+    """In their order; ``size`` bytes together. A piece is not copied before it is taken."""
 
     __slots__ = ("_pieces", "size")
 
