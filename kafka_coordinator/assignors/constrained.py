@@ -12,7 +12,7 @@ In Kafka `AbstractStickyAssignor.ConstrainedAssignmentBuilder`.
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from itertools import chain
+from itertools import chain, pairwise
 
 from kafka_coordinator.assignors.claims import Claims
 from kafka_coordinator.assignors.inputs import Assignment, AssignorError, GroupMetadata, Partition, fits, rack_aware
@@ -43,7 +43,7 @@ class Shares:
         if self.taken == self.seats:
             self.even.clear()
 
-    def deal(self, left: list[int]) -> None:
+    def deal(self, left: Sequence[int]) -> None:
         """Step D: give the partitions in turn to the members below their share, then one each to the even ones.
 
         While nobody reaches the share the turns are regular, so that every member gets a slice at once. Raises
@@ -94,7 +94,7 @@ class Placement:
         return [member for member in members if self.rack_of[member] in racks]
 
 
-def give_beside_replicas(shares: Shares, left: list[int], placement: Placement) -> list[int]:
+def give_beside_replicas(shares: Shares, left: Sequence[int], placement: Placement) -> list[int]:
     """Give partitions, those with the fewest members beside them first, to members beside a replica.
 
     Returns the partitions that nobody could take.
@@ -196,7 +196,7 @@ def _by_number(spans: dict[str, range], strays: dict[Partition, int]) -> list[in
     return places
 
 
-def _left_over(spans: dict[str, range], owned: list[list[int]], strays: dict[Partition, int]) -> list[int]:
+def _left_over(spans: dict[str, range], owned: list[list[int]], strays: dict[Partition, int]) -> Sequence[int]:
     """Partitions that nobody kept, by topic, then number.
 
     The released assignor walks the kept ones and all others side by side. At a kept one that does not exist it
@@ -215,8 +215,10 @@ def _left_over(spans: dict[str, range], owned: list[list[int]], strays: dict[Par
             for partition in span
             if place >= whole_from or partition not in kept
         ]
-    every = chain.from_iterable(spans.values())
-    return [partition for partition in every if partition not in kept] if kept else list(every)
+    ranges = list(spans.values())
+    if not kept and all(before.stop == after.start for before, after in pairwise(ranges)):
+        return range(ranges[0].start, ranges[-1].stop)
+    return [partition for partition in chain.from_iterable(ranges) if partition not in kept]
 
 
 def _withhold(answer: Assignment, kept_sizes: list[int], revoked: dict[int, int], doubly_claimed: set[int]) -> None:
