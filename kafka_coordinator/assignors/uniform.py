@@ -13,7 +13,7 @@ In Kafka the classes that the setting ``group.consumer.assignors`` names (`Consu
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-from itertools import chain, groupby, islice
+from itertools import chain, groupby
 from operator import itemgetter
 from typing import TypeAlias
 
@@ -71,8 +71,11 @@ def uniform_homogeneous(group: inputs.GroupMetadata) -> inputs.Assignment:
         claims = [_numbers(member.claims, subscribed, group) if member.claims else [] for member in members]
         held = inputs.HeldNumbers(claims, set[int]().union(*claims), list)
     claimed = held.claimed
-    every = chain.from_iterable([range(first[topic], first[topic] + group.topics[topic]) for topic in order])
-    unassigned = [number for number in every if number not in claimed] if claimed else list(every)
+    unassigned: list[int] = []
+    for topic in order:
+        unassigned += range(first[topic], first[topic] + group.topics[topic])
+    if claimed:
+        unassigned = [number for number in unassigned if number not in claimed]
     total = sum(group.topics[topic] for topic in subscribed)
     share, surplus = divmod(total, len(members))
     unfilled: list[tuple[int, int]] = []
@@ -93,10 +96,11 @@ def uniform_homogeneous(group: inputs.GroupMetadata) -> inputs.Assignment:
         if room:
             unfilled.append((position, room))
         surplus -= extra
-    rest = iter(unassigned)
+    given = 0
     for position, room in unfilled:
-        owned[position] += islice(rest, room)
-    if next(rest, None) is not None:
+        owned[position] += unassigned[given : given + room]
+        given += room
+    if given < len(unassigned):
         raise inputs.AssignorError("PartitionAssignorException", "partitions were left unassigned")
     return inputs.Assignment(owned)
 
