@@ -6,6 +6,8 @@ Names are imported when they are first used, so that pytest starts as quickly as
 import importlib
 from typing import TYPE_CHECKING
 
+from compare.testing import removed as removed
+
 if TYPE_CHECKING:
     from compare.testing.assertions import (
         assert_fair,

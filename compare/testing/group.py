@@ -22,6 +22,7 @@ from compare.testing.handling import Handling
 from compare.testing.interruptions import Interruption
 from compare.testing.plans import DEFAULT, STRATEGIES, Members, Plan, QueueCounts, SharedPlan, strategy_of
 from compare.testing.records import Records
+from compare.testing.removed import REMOVED, HasRemoved
 from compare.testing.rocketmq.push_consumer import PushConsumer
 from compare.testing.transactions import Transactions
 from compare.testing.world import World
@@ -48,7 +49,7 @@ SETTLE_S = 600.0
 """Virtual seconds that a group is given to settle, if nobody says otherwise."""
 
 
-class Group(Events, OneGroup):
+class Group(Events, OneGroup, HasRemoved):
     """One group in one system (``kafka`` or ``rocketmq``). It begins to live at the first question or event.
 
     Calling it makes another group of the same system on the same clock; see `__call__` for what can be said. Events
@@ -249,10 +250,7 @@ class Group(Events, OneGroup):
         if iscoroutine(code):
             code.close()
         if iscoroutine(code) or iscoroutinefunction(code):
-            raise UserError(
-                "group.run: coroutines do not run in virtual time: run them with asyncio.run and the fixture"
-                " kafka_broker, see docs/testing.md"
-            )
+            raise UserError(f"group.run: {REMOVED['virtual_loop']}")
         return self.handling.run(code, seconds=seconds)
 
     def watch(self, handler: Callable[P, R]) -> Callable[P, R]:

@@ -16,6 +16,7 @@ from compare.testing.confluent.consumer import KafkaConsumer
 from compare.testing.confluent.producer import KafkaProducer
 from compare.testing.confluent.sending import Process
 from compare.testing.handling import HandlingGroup
+from compare.testing.removed import REMOVED
 from protocols.errors import UserError
 from protocols.java import murmur2
 from protocols.named_modules import module_named
@@ -78,7 +79,7 @@ class Confluent:
         if name in _OWN:
             return _OWN[name]
         if name == "admin":
-            raise AttributeError(_no_double("AdminClient"))
+            raise AttributeError(REMOVED["AdminClient"])
         try:
             return getattr(real_package(), name)
         except UserError as error:
@@ -103,15 +104,11 @@ def checked(args: tuple[object, ...], more: Mapping[str, object]) -> dict[str, o
     return config
 
 
-def _no_double(name: str) -> str:
-    return f"confluent-kafka's {name} has no double: the real one joins the fixture kafka_broker, see docs/testing.md"
-
-
 def _without_double(name: str) -> type:
     """Stands for a class that has no double: nobody can make one."""
 
     def refuse(self: object, *args: object, **more: object) -> None:
-        raise UserError(_no_double(name))
+        raise UserError(REMOVED[name])
 
     return type(name, (), {"__init__": refuse})
 

@@ -259,12 +259,3 @@ def test_what_cannot_be_meant_is_one_plain_line(subtests: pytest.Subtests) -> No
                 misused()
             assert str(refused.value).startswith(told)
             assert "\n" not in str(refused.value)
-
-
-def test_a_coroutine_is_refused() -> None:
-    async def main() -> None:
-        """A program."""
-
-    for code in (main, main()):
-        with pytest.raises(UserError, match=r"group\.run: coroutines .*: run them with asyncio\.run"):
-            kafka_group().run(code)
