@@ -135,8 +135,8 @@ def test_every_example_is_listed(empty_folder: Path) -> None:
 
 
 def test_recordings_are_those_of_the_tests() -> None:
-    shipped = [path for path in (ROOT / "examples/recordings").rglob("*") if path.is_file()]
-    assert len(shipped) >= 10
+    shipped = [path for path in (ROOT / "examples/recordings").rglob("*") if path.is_file() and path.suffix != ".md"]
+    assert len(shipped) >= 7
     for path in shipped:
         system, *rest = path.relative_to(ROOT / "examples/recordings").parts
         folder = "captures" if rest[0] == "traces" else "golden"
