@@ -1,6 +1,7 @@
 """The rules that say what a member did, what the Java client's model does by them, and what counts as a failure."""
 
 import asyncio
+import signal
 import sys
 from collections.abc import Sequence
 from dataclasses import replace
@@ -290,13 +291,10 @@ def test_a_slow_program_is_waited_for_and_one_that_stands_still_is_not(
 
 def test_a_process_that_is_stopped_is_known_as_that() -> None:
     async def told() -> list[bool]:
-        words = [
-            sys.executable,
-            "-c",
-            "import os, signal; print('up', flush=True); os.kill(os.getpid(), signal.SIGSTOP)",
-        ]
+        words = [sys.executable, "-c", "import time; time.sleep(120)"]
         program = await Program[int].start(words, lambda line: None, [], {})
         found = [program.is_stopped()]
+        program.tell(signal.SIGSTOP)
         async with asyncio.timeout(60):
             while not program.is_stopped():
                 await asyncio.sleep(0.02)
