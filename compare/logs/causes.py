@@ -350,8 +350,9 @@ def _is_dated_by_clients(each: Rebalance) -> bool:
 
 
 def in_doubt(one: Cause | Doubt) -> Doubt:
-    """A client of the consumer protocol may hear of the epoch before the one that it raised, and of an epoch of the
-    broker's the line may be missing: which of two it was, only all lines of the broker's log tell."""
+    """A cause as the first candidate of a doubt, where it is not known which lines belong together. So a client of the
+    consumer protocol may hear of the epoch before the one that it raised, and of an epoch of the broker's the line may
+    be missing: which of two it was, only all lines of the broker's log tell."""
     if isinstance(one, Doubt):
         return one
     return Doubt(tuple(dict.fromkeys((one.name, *_ANY))), one.members, one.events, "the broker's log")

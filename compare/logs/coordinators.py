@@ -59,7 +59,7 @@ def judged(events: Iterable[Event], brokers: Sequence[Event]) -> tuple[list[Even
     loads: list[Load] = []
     owner: Stream | None = None
     seen: set[int] = set()
-    open_: list[Event] = []
+    left_out: list[Event] = []
     for event in events:
         if not isinstance(event, Coordinates):
             kept.append(event)
@@ -73,15 +73,14 @@ def judged(events: Iterable[Event], brokers: Sequence[Event]) -> tuple[list[Even
         elif isinstance(event, NotWritten | Unloaded):
             if isinstance(event, Unloaded) or "not the correct coordinator" in event.why or "NotC" in event.why:
                 kept, dropped = _without_burst(kept, event)
-                open_ = dropped if isinstance(event, Unloaded) else []
+                left_out = dropped if isinstance(event, Unloaded) else []
         elif owner is None or owner is stream or id(stream) not in seen:
             owner = stream
             if isinstance(event, Preparing):
-                if any(isinstance(each, Emptied) and each.generation == event.generation for each in open_):
-                    kept = sorted(
-                        [*kept, *open_], key=lambda each: each.at
-                    )  # it was written: the group went on with it
-                open_ = []
+                # Of what was left out the generation was written if the group goes on with it.
+                if any(isinstance(each, Emptied) and each.generation == event.generation for each in left_out):
+                    kept = sorted([*kept, *left_out], key=lambda each: each.at)
+                left_out = []
             kept.append(event)
         seen.add(id(stream))
     nodes = {each.stream.node for each in [*kept, *brokers] if each.stream.role == "broker"}
