@@ -35,8 +35,8 @@ def analysed(streams: Sequence[Stream], only: str | None = None) -> list[GroupLo
     for: such clients are told beside it only where no line names another group."""
     give_names(streams)
     processes = Processes(streams)
-    bring_together(streams)
-    clocks = tied(streams)
+    marks = bring_together(streams)
+    clocks = tied(streams, marks)
     by_group: dict[tuple[str, str], list[OfGroup]] = defaultdict(list)
     shared: list[Event] = []
     for stream in streams:

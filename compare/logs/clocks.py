@@ -78,13 +78,15 @@ def knows_its_zone(stream: Stream) -> bool:
     return stream.offset is not None and stream.how not in {_TAKEN, _SHARED}
 
 
-def bring_together(streams: Sequence[Stream]) -> None:
-    """Set every stream's offset and every line's time in UTC."""
+def bring_together(streams: Sequence[Stream]) -> "dict[int, Marks]":
+    """Set every stream's offset and every line's time in UTC. Returns, by the `id` of each stream, what others may log,
+    too."""
     for stream in streams:
         _unroll(stream)
         _from_itself(stream)
-    _from_shared(streams)
-    _compare_clocks(streams)
+    marks = {id(stream): _marks_in(stream) for stream in streams}
+    _from_shared(streams, marks)
+    _compare_clocks(streams, marks)
     for stream in streams:
         for event in stream.events:
             time = _time(event, stream.offset)
@@ -93,6 +95,7 @@ def bring_together(streams: Sequence[Stream]) -> None:
     for stream in streams:
         if any(event.place.at is None and not isinstance(event, Setting) for event in stream.events):
             date_by_order(stream, streams)
+    return marks
 
 
 def _apart(stream: Stream) -> None:
@@ -168,14 +171,14 @@ def _rounded(seconds: float) -> float:
 
 
 _Mark = tuple[str, ...]
-_Marks = dict[_Mark, tuple[float, bool, float]]
+Marks = dict[_Mark, tuple[float, bool, float]]
 """Of each event its time as printed, whether that is UTC, and how much too early it may be."""
 
 
-def marks_in(stream: Stream) -> _Marks:
+def _marks_in(stream: Stream) -> Marks:
     """Events that brokers and clients both log, with the time of their first line here; of a member that joins or
     leaves several times under one id with how often, since another file may lack the first."""
-    marks: _Marks = {}
+    marks: Marks = {}
     last: dict[_Mark, float] = {}
     times: Counter[_Mark] = Counter()
     started: float | None = None
@@ -238,8 +241,7 @@ def _named(reason: str) -> str | None:
     return words[words.index("member") + 1] if "member" in words[:-1] else None
 
 
-def _from_shared(streams: Sequence[Stream]) -> None:
-    marks = {id(stream): marks_in(stream) for stream in streams}
+def _from_shared(streams: Sequence[Stream], marks: dict[int, Marks]) -> None:
     open_ones = [stream for stream in streams if _needs(stream)]
     while open_ones:
         known = _known(streams, marks)
@@ -261,16 +263,15 @@ def _from_shared(streams: Sequence[Stream]) -> None:
             open_ones.remove(best[2])
 
 
-def _compare_clocks(streams: Sequence[Stream]) -> None:
+def _compare_clocks(streams: Sequence[Stream], marks: dict[int, Marks]) -> None:
     """How far each clock is ahead of the brokers', by what both sides log at once; without brokers, of that client's
     which shares most with the others."""
     told: dict[int, dict[_Mark, float]] = {}
     for stream in streams:
-        marks = marks_in(stream).items()
         zone = stream.offset or 0.0
         told[id(stream)] = {
             mark: stamp if exact else stamp - zone
-            for mark, (stamp, exact, early) in marks
+            for mark, (stamp, exact, early) in marks[id(stream)].items()
             if mark[0] in _AT_ONCE and not early
         }
     known: dict[_Mark, float] = {}
@@ -311,7 +312,7 @@ def _needs(stream: Stream) -> bool:
     return stream.offset is None and any(event.place.clock in {"local", "day"} for event in stream.events)
 
 
-def _known(streams: Sequence[Stream], marks: dict[int, _Marks]) -> dict[_Mark, list[tuple[float, float]]]:
+def _known(streams: Sequence[Stream], marks: dict[int, Marks]) -> dict[_Mark, list[tuple[float, float]]]:
     """Moments in UTC of the events that are dated already, with how much too early each may be."""
     found: dict[_Mark, list[tuple[float, float]]] = defaultdict(list)
     for stream in streams:
@@ -323,7 +324,7 @@ def _known(streams: Sequence[Stream], marks: dict[int, _Marks]) -> dict[_Mark, l
     return found
 
 
-def _votes(own: _Marks, known: dict[_Mark, list[tuple[float, float]]]) -> dict[float, int]:
+def _votes(own: Marks, known: dict[_Mark, list[tuple[float, float]]]) -> dict[float, int]:
     votes: Counter[float] = Counter()
     for mark, (stamp, exact, _) in own.items():
         for moment, early in () if exact else known.get(mark, ()):
@@ -333,7 +334,7 @@ def _votes(own: _Marks, known: dict[_Mark, list[tuple[float, float]]]) -> dict[f
     return votes
 
 
-def _reference(streams: Sequence[Stream], marks: dict[int, _Marks]) -> tuple[Stream, float]:
+def _reference(streams: Sequence[Stream], marks: dict[int, Marks]) -> tuple[Stream, float]:
     """The stream whose clock most of the others agree with, and its offset if that clock shows UTC.
 
     Where the clock shows the time of day only, it is a stream with dates that shares an event with it.
@@ -351,7 +352,7 @@ def _reference(streams: Sequence[Stream], marks: dict[int, _Marks]) -> tuple[Str
     return most, _east(most)
 
 
-def _agree(own: _Marks, theirs: _Marks) -> bool:
+def _agree(own: Marks, theirs: Marks) -> bool:
     """Whether two clocks show the same time of day at an event that both log."""
     shared = next((mark for mark in own if mark in theirs), None)
     if shared is None:

@@ -12,7 +12,7 @@ from dataclasses import replace
 from compare.logs.broker_events import AssignmentReceived, Emptied, EpochBumped, Stabilized, TargetComputed
 from compare.logs.causes import in_doubt
 from compare.logs.client_events import Epoch, Joined, SharedOut, Synced
-from compare.logs.clocks import NEAR_S, knows_its_zone, marks_in
+from compare.logs.clocks import NEAR_S, Marks, knows_its_zone
 from compare.logs.events import Event, Stream
 from compare.logs.lines import joined
 from compare.logs.model import Rebalance
@@ -24,9 +24,9 @@ Clocks = Mapping[int, int]
 """The number of its clock by the `id` of a stream."""
 
 
-def tied(streams: Sequence[Stream]) -> Clocks:
+def tied(streams: Sequence[Stream], marks: Mapping[int, Marks]) -> Clocks:
     """Streams of one clock have the same number: those whose zone is known, and those that show a shared event at the
-    same time as another one does."""
+    same time as another one does. ``marks``: of each, as `bring_together` found them."""
     above: dict[int, int] = {id(stream): id(stream) for stream in streams}
 
     def top(number: int) -> int:
@@ -39,7 +39,7 @@ def tied(streams: Sequence[Stream]) -> Clocks:
         above[top(number)] = top(known[0])
     seen: dict[tuple[str, ...], tuple[int, float]] = {}
     for stream in streams:
-        for mark, (stamp, exact, early) in marks_in(stream).items():
+        for mark, (stamp, exact, early) in marks[id(stream)].items():
             at = stamp - stream.ahead - (0.0 if exact else stream.offset or 0.0)
             other, before = seen.setdefault(mark, (id(stream), at))
             if abs(at - before) <= NEAR_S + early:
